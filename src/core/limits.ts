@@ -1,0 +1,75 @@
+/**
+ * Every maximum of the format, the fold and the mesh, with unit and reason. A number that bounds something lives here
+ * or it does not exist. Source: docs/format.md.
+ */
+
+/** Bytes of one log line without its newline. Large enough for `text` at its maximum with every byte escaped once. */
+export const lineBytesMax = 32_768;
+/** Levels of nesting of any canonical object; the deepest legal one (genesis op) needs 5. */
+export const jsonDepthMax = 6;
+/** A segment file is sealed once it holds at least this many bytes: an append rewrites one open segment only. */
+export const segmentSealBytes = 16_384;
+/** Bytes of a segment file: one byte short of sealed, plus the longest line and its newline. */
+export const segmentBytesMax = segmentSealBytes - 1 + lineBytesMax + 1;
+/** Entries of every folder of a log tree; three levels hold 64^3 segments. */
+export const segmentFanout = 64;
+/** Lines of one log: 64^3 segments of one line each is the smallest possible capacity; refuse beyond, never wrap. */
+export const segmentsMax = segmentFanout ** 3;
+
+/** Bytes of one trust op file; the largest legal one is a genesis with 64 classes. */
+export const trustOpBytesMax = 65_536;
+/** Trust ops of one mesh. Each is made by a person; 10 000 is years of a fleet. */
+export const trustOpsMax = 10_000;
+/** Ancestor ids in `prev` of one trust op. */
+export const trustPrevMax = 64;
+/** Pending trust ops (an ancestor missing) kept per peer. */
+export const trustPendingMax = 256;
+
+/** UTF-8 bytes and list lengths of the event body. Source: docs/format.md, field table. */
+export const sessionBytesMax = 128;
+export const contentBytesMax = 4_000;
+export const valueBytesMax = 512;
+export const hookBytesMax = 280;
+export const textBytesMax = 24_000;
+export const homeBytesMax = 512;
+export const basisIdsMax = 16;
+export const supersedesIdsMax = 64;
+export const namesMax = 16;
+export const nameBytesMax = 80;
+
+/** Ids kept in full in a state record; longer lists become count + digest + the first 8. */
+export const recordIdsMax = 8;
+
+/** Resident index: a harness loads at most 200 lines or 25 KB of its memory file and cuts the rest silently. */
+export const indexBytesDefault = 22_000;
+export const indexLinesDefault = 180;
+
+/** Appends that may share one commit. Bounds the size of one blob write and the wait of the first in the queue. */
+export const appendBatchMax = 1_000;
+/** Events in one `append --file` transaction. */
+export const transactionEventsMax = 100_000;
+/** Bytes of one request or answer line on the local socket. */
+export const apiLineBytesMax = 64 * 1_024 * 1_024;
+
+/** Fetch: bytes beyond the announced size; idle and whole-call deadlines; commits and objects of one round. */
+export const fetchSlackBytes = 1_048_576;
+export const fetchIdleMs = 30_000;
+export const fetchDeadlineMs = 300_000;
+export const fetchCommitsMax = 50_000;
+export const fetchObjectsMax = 1_000_000;
+/** Objects up to which an admitted pack is unpacked loose instead of being kept as a pack. */
+export const fetchLooseObjectsMax = 1_000;
+/** Bytes of the `memd heads` answer. */
+export const headsBytesMax = 1_048_576;
+
+/** ssh server: before login. */
+export const sshLoginGraceMs = 10_000;
+export const sshConnectionsMax = 32;
+export const sshConnectionsPerAddressMax = 4;
+export const sshAuthAttemptsMax = 3;
+export const sshChannelsMax = 4;
+
+/** git, ssh-keygen: how long a child may take, and how much it may say. */
+export const childDeadlineMs = 30_000;
+export const childOutputBytesMax = 256 * 1_024 * 1_024;
+export const childStderrBytesMax = 65_536;

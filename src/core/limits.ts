@@ -4,17 +4,17 @@
  */
 
 /** Bytes of one log line without its newline. Large enough for `text` at its maximum with every byte escaped once. */
-export const lineBytesMax = 32_768;
+export const lineBytesMax: number = 32_768;
 /** Levels of nesting of any canonical object; the deepest legal one (genesis op) needs 5. */
 export const jsonDepthMax = 6;
 /** A segment file is sealed once it holds at least this many bytes: an append rewrites one open segment only. */
 export const segmentSealBytes = 16_384;
 /** Bytes of a segment file: one byte short of sealed, plus the longest line and its newline. */
-export const segmentBytesMax = segmentSealBytes - 1 + lineBytesMax + 1;
+export const segmentBytesMax: number = segmentSealBytes - 1 + lineBytesMax + 1;
 /** Entries of every folder of a log tree; three levels hold 64^3 segments. */
 export const segmentFanout = 64;
 /** Lines of one log: 64^3 segments of one line each is the smallest possible capacity; refuse beyond, never wrap. */
-export const segmentsMax = segmentFanout ** 3;
+export const segmentsMax: number = segmentFanout ** 3;
 
 /** Bytes of one trust op file; the largest legal one is a genesis with 64 classes. */
 export const trustOpBytesMax = 65_536;
@@ -49,10 +49,10 @@ export const appendBatchMax = 1_000;
 /** Events in one `append --file` transaction. */
 export const transactionEventsMax = 100_000;
 /** Bytes of one request or answer line on the local socket. */
-export const apiLineBytesMax = 64 * 1_024 * 1_024;
+export const apiLineBytesMax: number = 64 * 1_024 * 1_024;
 
 /** Fetch: bytes beyond the announced size; idle and whole-call deadlines; commits and objects of one round. */
-export const fetchSlackBytes = 1_048_576;
+export const fetchSlackBytes: number = 1_048_576;
 export const fetchIdleMs = 30_000;
 export const fetchDeadlineMs = 300_000;
 export const fetchCommitsMax = 50_000;
@@ -71,5 +71,5 @@ export const sshChannelsMax = 4;
 
 /** git, ssh-keygen: how long a child may take, and how much it may say. */
 export const childDeadlineMs = 30_000;
-export const childOutputBytesMax = 256 * 1_024 * 1_024;
+export const childOutputBytesMax: number = 256 * 1_024 * 1_024;
 export const childStderrBytesMax = 65_536;

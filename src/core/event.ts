@@ -1,14 +1,5 @@
 /** The nine kinds of event. Source: docs/format.md, kinds. */
-export type Kind =
-  | 'assert'
-  | 'lesson'
-  | 'decision'
-  | 'question'
-  | 'observe'
-  | 'propose'
-  | 'retract'
-  | 'pin'
-  | 'deny';
+export type Kind = 'assert' | 'lesson' | 'decision' | 'question' | 'observe' | 'propose' | 'retract' | 'pin' | 'deny';
 
 /** What a log line says. Defaults are written by absence; field meanings and bounds: docs/format.md, field table. */
 export interface Body {
@@ -42,4 +33,3 @@ export interface Auth {
   readonly signer: string;
   readonly sshsig: string;
 }
-

@@ -1,0 +1,185 @@
+/**
+ * Every child process (git, ssh, ssh-keygen) starts here: scrubbed environment, a deadline that ends the whole process
+ * group, bounded output, errors that carry command, exit code and the last line of stderr.
+ */
+
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { childDeadlineMs, childOutputBytesMax, childStderrBytesMax } from '../core/limits.ts';
+import { OperatingError, printable, systemCode } from './errors.ts';
+
+/** What the parent's environment may hand on; everything else, and so every `GIT_*` and agent variable, stays out. */
+const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'LD_LIBRARY_PATH'] as const;
+
+/**
+ * Set for every child. Hooks of other repositories export GIT_DIR and GIT_INDEX_FILE, which beat `-C`; a user's
+ * configuration can sign, page, prompt or run helpers; a locale changes messages.
+ */
+const fixed = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o IdentityAgent=none',
+  SSH_ASKPASS_REQUIRE: 'never',
+  LC_ALL: 'C',
+} as const;
+
+/** The environment of every child: a short list of inherited names, the fixed settings, then the caller's own. */
+export function childEnvironment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const name of inherited) {
+    const value = process.env[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  return { ...environment, ...fixed, ...extra };
+}
+
+/** One call. `deadlineMs` is for the whole call; `outputBytesMax` bounds stdout (a longer answer is an error). */
+export interface ChildRequest {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array | string;
+  readonly deadlineMs?: number;
+  readonly outputBytesMax?: number;
+  readonly cwd?: string;
+}
+
+/** How it ended. `stderr` is printable text, at most the first 64 KiB; `code` is 128 + n when signal n ended it. */
+export interface ChildResult {
+  readonly code: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** A running child whose streams the caller drives. */
+export interface RunningChild {
+  readonly pid: number;
+  readonly stdin: ChildProcessWithoutNullStreams['stdin'];
+  readonly stdout: ChildProcessWithoutNullStreams['stdout'];
+  /** Settles when the process is gone and its streams are closed; rejects `PROGRAM_MISSING` or `CHILD_TIMEOUT`. */
+  readonly done: Promise<{ readonly code: number; readonly stderr: string }>;
+  /** Ends the whole process group now. Safe to call twice. */
+  kill(): void;
+}
+
+const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGPIPE: 13, SIGTERM: 15, SIGXCPU: 24 };
+const running = new Set<RunningChild>();
+
+/** Ends every child that is still running; called when this process exits, so that none outlives it. */
+export function killChildren(): void {
+  for (const child of running) child.kill();
+}
+process.on('exit', killChildren);
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The group is gone already.
+  }
+}
+
+/** Starts a child in its own process group. Throws nothing: a program that cannot start rejects `done`. */
+export function startChild(request: ChildRequest): RunningChild {
+  const deadlineMs = request.deadlineMs ?? childDeadlineMs;
+  const child = spawn(request.command, [...request.args], {
+    cwd: request.cwd,
+    env: childEnvironment(request.env),
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const pid = child.pid ?? 0;
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    if (pid > 0) killGroup(pid);
+  }, deadlineMs);
+  // A child that ends early closes the pipe: its exit code says why, EPIPE adds nothing.
+  child.stdin.on('error', () => undefined);
+  const stderr = collectText(child.stderr);
+  const done = new Promise<{ code: number; stderr: string }>((resolve, reject) => {
+    child.on('error', (error) => reject(startError(request.command, error)));
+    child.on('close', (code, signal) => {
+      if (late) reject(timeoutError(request, deadlineMs));
+      else resolve({ code: code ?? 128 + (signalNumbers[signal ?? ''] ?? 0), stderr: stderr() });
+    });
+  }).finally(() => {
+    clearTimeout(timer);
+    running.delete(handle);
+  });
+  done.catch(() => undefined);
+  const handle: RunningChild = {
+    pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    done,
+    kill: () => {
+      if (pid > 0 && running.has(handle)) killGroup(pid);
+    },
+  };
+  running.add(handle);
+  return handle;
+}
+
+function collectText(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < childStderrBytesMax) chunks.push(chunk.subarray(0, childStderrBytesMax - bytes));
+    bytes += chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * Runs a child to its end. Any exit code is a result; see `runGit` for calls that must succeed.
+ * Errors: `PROGRAM_MISSING`, `CHILD_TIMEOUT`, `CHILD_OUTPUT`.
+ */
+export async function runChild(request: ChildRequest): Promise<ChildResult> {
+  const bytesMax = request.outputBytesMax ?? childOutputBytesMax;
+  const child = startChild(request);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else child.kill();
+  });
+  child.stdin.end(request.input ?? '');
+  const { code, stderr } = await child.done;
+  if (bytes > bytesMax) {
+    throw new OperatingError('CHILD_OUTPUT', `${commandLine(request)}: more than ${bytesMax} bytes of output`);
+  }
+  return { code, stdout: Buffer.concat(chunks), stderr };
+}
+
+/** The command as a person would read it; arguments that came from elsewhere cannot carry control characters. */
+export function commandLine(request: Pick<ChildRequest, 'command' | 'args'>): string {
+  return printable([request.command, ...request.args].join(' '), 200);
+}
+
+/** Last line of what a child said, printable, or ''. */
+export function lastLine(stderr: string): string {
+  return printable(stderr.trimEnd().split('\n').at(-1) ?? '');
+}
+
+/** `CHILD_FAILED` with command, exit code and last stderr line. */
+export function failedChild(request: Pick<ChildRequest, 'command' | 'args'>, result: { code: number; stderr: string }): OperatingError {
+  const said = lastLine(result.stderr);
+  return new OperatingError('CHILD_FAILED', `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`);
+}
+
+function startError(command: string, error: Error): OperatingError {
+  const missing = systemCode(error) === 'ENOENT';
+  return new OperatingError('PROGRAM_MISSING', missing ? `${command} is not on PATH` : `cannot start ${command}: ${systemCode(error)}`, {
+    cause: error,
+    hint: command === 'git' ? 'install git 2.36 or newer' : `install the program that provides ${command} (OpenSSH 8.2 or newer for ssh tools)`,
+  });
+}
+
+function timeoutError(request: ChildRequest, deadlineMs: number): OperatingError {
+  return new OperatingError('CHILD_TIMEOUT', `${commandLine(request)}: not finished after ${deadlineMs} ms, ended with its process group`);
+}

@@ -1,0 +1,109 @@
+/**
+ * Operating failures: git, ssh, disk, the local database. Error kind 2 of the house style: one typed error, thrown,
+ * handled in the daemon loop or at the top of a command. Bad remote data is never one of these (it is a `Result`).
+ */
+
+/** Whether trying the same thing again can help: at once, after a while or a repair elsewhere, or not at all. */
+export type Retry = 'now' | 'later' | 'never';
+
+/**
+ * Every code with its default retry. Stable: scripts and docs/errors.md name them, and a test compares that list with
+ * this one. Other layers add their codes here, so that there is one list.
+ */
+export const operatingCodes = {
+  // Home folder
+  HOME_UNKNOWN: 'never',
+  HOME_NOT_ABSOLUTE: 'never',
+  HOME_MISSING: 'never',
+  HOME_UNSAFE: 'never',
+  HOME_EXISTS: 'never',
+  HOME_PATH_TOO_LONG: 'never',
+  HOME_LOCKED: 'later',
+  HOME_LOCK_DAMAGED: 'never',
+  // Key files
+  KEY_MISSING: 'never',
+  KEY_UNSAFE: 'never',
+  KEY_DAMAGED: 'never',
+  // Child processes
+  PROGRAM_MISSING: 'never',
+  PROGRAM_TOO_OLD: 'never',
+  CHILD_FAILED: 'later',
+  CHILD_TIMEOUT: 'later',
+  CHILD_OUTPUT: 'never',
+  // Repository
+  REPOSITORY_MISSING: 'never',
+  REPOSITORY_OWNER: 'never',
+  OBJECT_MISSING: 'never',
+  OBJECT_DAMAGED: 'never',
+  REF_DAMAGED: 'never',
+  REF_LOCKED: 'later',
+  REF_CHANGED: 'now',
+  BRANCH_DAMAGED: 'never',
+  BRANCH_REWOUND: 'never',
+  LOG_FULL: 'never',
+  WRITER_BROKEN: 'now',
+  // Disk and derived files
+  DISK_FAILED: 'later',
+  DISK_FULL: 'later',
+  FILE_UNSAFE: 'never',
+  DATABASE_FAILED: 'later',
+} as const satisfies Record<string, Retry>;
+
+/** Closed list of the codes. */
+export type OperatingCode = keyof typeof operatingCodes;
+
+/** What an `OperatingError` is made of. */
+export interface OperatingErrorOptions {
+  /** The next command or action, one line, for a person. */
+  readonly hint?: string;
+  /** Overrides the default retry of the code. */
+  readonly retry?: Retry;
+  readonly cause?: unknown;
+}
+
+/** The one error type of git, ssh, disk and database failures. The message names the thing and the reason. */
+export class OperatingError extends Error {
+  readonly code: OperatingCode;
+  readonly retry: Retry;
+  readonly hint: string;
+
+  constructor(code: OperatingCode, message: string, options: OperatingErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'OperatingError';
+    this.code = code;
+    this.retry = options.retry ?? operatingCodes[code];
+    this.hint = options.hint ?? '';
+  }
+}
+
+/** True for an `OperatingError`, with this code when one is given. */
+export function isOperatingError(error: unknown, code?: OperatingCode): error is OperatingError {
+  return error instanceof OperatingError && (code === undefined || error.code === code);
+}
+
+/** The system's error code (`ENOENT`…) of a thrown value, or ''. */
+export function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Turns a thrown disk error into `DISK_FULL` or `DISK_FAILED`, naming the path; an `OperatingError` stays what it is. */
+export function diskError(error: unknown, doing: string, path: string): OperatingError {
+  if (error instanceof OperatingError) return error;
+  const code = systemCode(error);
+  const full = code === 'ENOSPC' || code === 'EDQUOT';
+  const reason = code === '' ? String(error) : code;
+  return new OperatingError(full ? 'DISK_FULL' : 'DISK_FAILED', `cannot ${doing} ${path}: ${reason}`, {
+    cause: error,
+    hint: full ? 'free some space on that file system, then try again' : `look at ${path} and its permissions`,
+  });
+}
+
+/**
+ * Makes text from another program or host safe for a terminal or log: control characters (C0, DEL, C1), bidirectional
+ * controls and line separators become a space; longer text is cut. A peer must not be able to write escape sequences.
+ */
+export function printable(text: string, charactersMax = 300): string {
+  // eslint-disable-next-line no-control-regex -- control characters are exactly what is searched for
+  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g, ' ').trim();
+  return clean.length > charactersMax ? `${clean.slice(0, charactersMax)}…` : clean;
+}

@@ -1,0 +1,36 @@
+/** The three steps of every command that signs for the mesh: draft the op where the trust set is, sign it here, hand it in. */
+import { homePaths } from '../store/home.ts';
+import { readIdentity } from '../daemon/identity.ts';
+import { Refusal } from '../daemon/refusal.ts';
+import type { Params } from '../daemon/api-types.ts';
+import type { Cli } from './context.ts';
+import { openSigningKey, signWithKey } from './signing.ts';
+
+export interface ApprovalRequest {
+  readonly op: Params<'trust.draft'>['op'];
+  readonly args: Params<'trust.draft'>['args'];
+  /** Private key file; undefined takes the one that init remembered. */
+  readonly keyFile: string | undefined;
+}
+
+/** Signs one trust op with a person's key and adds it to the trust set. @returns its id. */
+export async function approveOp(cli: Cli, request: ApprovalRequest): Promise<string> {
+  const key = openSigningKey(request.keyFile ?? rememberedKey(cli));
+  return cli.session(async (call) => {
+    const { body } = await call('trust.draft', { op: request.op, args: request.args, key: key.publicKey.fingerprint });
+    const sshsig = signWithKey(key, 'memd-trust', body);
+    const { id } = await call('trust.submit', { body, sshsig });
+    return id;
+  });
+}
+
+function rememberedKey(cli: Cli): string {
+  const { signer } = readIdentity(homePaths(cli.home()));
+  if (signer) return signer.key;
+  throw new Refusal({
+    code: 'SIGN_FAILED',
+    message: 'this host remembers no signing key: the mesh was started on another one',
+    hint: 'name the private key of a signer: --key FILE',
+    exit: 6,
+  });
+}

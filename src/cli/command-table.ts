@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { Cli } from './context.ts';
+
+export interface CommandModule {
+  makeCommand(cli: Cli): Command;
+}
+
+const claim = () => import('./commands/claim.ts');
+
+/** Name → module. A module is loaded only when its command is the one that was asked for, or for the whole help. */
+export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = new Map<string, () => Promise<CommandModule>>([
+  ['init', () => import('./commands/init.ts')],
+  ['host', () => import('./commands/host.ts')],
+  ['join', () => import('./commands/join.ts')],
+  ['charter', () => import('./commands/charter.ts')],
+  ['class', () => import('./commands/class.ts')],
+  ['assert', async () => ({ makeCommand: (await claim()).makeAssert })],
+  ['lesson', async () => ({ makeCommand: (await claim()).makeLesson })],
+  ['decide', async () => ({ makeCommand: (await claim()).makeDecide })],
+  ['question', async () => ({ makeCommand: (await claim()).makeQuestion })],
+  ['retract', async () => ({ makeCommand: (await claim()).makeRetract })],
+  ['append', () => import('./commands/append.ts')],
+  ['recall', () => import('./commands/recall.ts')],
+  ['log', () => import('./commands/log.ts')],
+  ['show', () => import('./commands/show.ts')],
+  ['parks', () => import('./commands/parks.ts')],
+  ['status', () => import('./commands/status.ts')],
+  ['index', () => import('./commands/index.ts')],
+  ['verify', () => import('./commands/verify.ts')],
+  ['fetch', () => import('./commands/fetch.ts')],
+  ['rebuild', () => import('./commands/rebuild.ts')],
+  ['import', () => import('./commands/import.ts')],
+]);

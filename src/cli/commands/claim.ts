@@ -1,0 +1,167 @@
+/** assert, lesson, decide, question, retract: one event each. Host, time and nonce are set by the process that appends. */
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import type { BodyInput, Kind } from '../../core/event.ts';
+import type { AppendedJson } from '../../daemon/api-types.ts';
+import { shortId } from '../output.ts';
+import type { Cli } from '../context.ts';
+
+interface ClaimOptions {
+  readonly polarity?: 'exists' | 'absent';
+  readonly value?: string;
+  readonly source?: string;
+  readonly basis?: string;
+  readonly supersedes?: string;
+  readonly scope?: string;
+  readonly audience?: string;
+  readonly confidence?: string;
+  readonly lineage?: string;
+  readonly session?: string;
+  readonly hook?: string;
+  readonly text?: string;
+  readonly textFile?: string;
+  readonly names?: string;
+}
+
+interface Verb {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly what: string;
+  readonly content: string;
+  readonly options: readonly (keyof typeof optionTable)[];
+  readonly examples: readonly string[];
+}
+
+const optionTable = {
+  value: () => new Option('--value V', 'the comparable value; two different values of one subject contradict each other'),
+  polarity: () => new Option('--polarity P', 'exists (default) or absent').choices(['exists', 'absent']),
+  home: () => new Option('--home-ref REF', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
+  basis: () => new Option('--basis IDS', 'ids that this rests on, comma separated'),
+  supersedes: () => new Option('--supersedes IDS', 'ids that this replaces, comma separated (unique prefixes ≥ 8)'),
+  scope: () => new Option('--scope S', 'a project; default: everywhere'),
+  audience: () => new Option('--audience A', 'who reads it; default: operator'),
+  confidence: () =>
+    new Option('--confidence C', 'stated or verified; default: inferred').choices(['inferred', 'stated', 'verified']),
+  lineage: () =>
+    new Option('--lineage L', 'untrusted: derived from text of strangers').choices(['trusted', 'untrusted']),
+  hook: () => new Option('--hook LINE', 'one line for the index'),
+  text: () => new Option('--text-file F', 'longer text from a file, - for stdin'),
+  names: () => new Option('--names WORDS', 'other words that refer to it, comma separated'),
+} as const;
+
+const assertVerb: Verb = {
+  name: 'assert',
+  kind: 'assert',
+  what: 'claim a fact about the world',
+  content: '[content]',
+  options: ['value', 'polarity', 'home', 'basis', 'supersedes', 'scope', 'audience', 'confidence', 'lineage', 'hook', 'text', 'names'],
+  examples: [
+    'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana',
+    'memctl assert ssh-route/mini "route verified from desk" --value ops@mini --confidence verified',
+  ],
+};
+const lessonVerb: Verb = {
+  name: 'lesson',
+  kind: 'lesson',
+  what: 'record a rule of behaviour',
+  content: '<content>',
+  options: ['home', 'basis', 'supersedes', 'scope', 'audience', 'confidence', 'lineage', 'hook', 'text', 'names'],
+  examples: ['memctl lesson lesson/quote-paths "Quote every path in shell commands"'],
+};
+const decideVerb: Verb = {
+  name: 'decide',
+  kind: 'decision',
+  what: 'record a choice and why; rationale, never served as truth',
+  content: '<content>',
+  options: ['home', 'basis', 'supersedes', 'scope', 'audience', 'lineage', 'text'],
+  examples: ['memctl decide decision/db "Postgres; SQLite was rejected: two writers"'],
+};
+const questionVerb: Verb = {
+  name: 'question',
+  kind: 'question',
+  what: 'mark a subject as undecided until it is answered',
+  content: '<content>',
+  options: ['supersedes', 'scope', 'audience', 'lineage'],
+  examples: ['memctl question endpoint/grafana "Does it move to nas2 with the rack?"'],
+};
+const retractVerb: Verb = {
+  name: 'retract',
+  kind: 'retract',
+  what: 'withdraw claims; serves nothing in their place',
+  content: '[content]',
+  options: ['supersedes', 'scope', 'audience', 'lineage'],
+  examples: [
+    'memctl retract ssh-route/mini                       withdraws this host\'s own live claims on it',
+    'memctl retract ssh-route/mini --supersedes 3fa2b1c0 "measured wrongly"',
+  ],
+};
+
+export const makeAssert = (cli: Cli): Command => makeVerb(cli, assertVerb);
+export const makeLesson = (cli: Cli): Command => makeVerb(cli, lessonVerb);
+export const makeDecide = (cli: Cli): Command => makeVerb(cli, decideVerb);
+export const makeQuestion = (cli: Cli): Command => makeVerb(cli, questionVerb);
+export const makeRetract = (cli: Cli): Command => makeVerb(cli, retractVerb);
+
+function makeVerb(cli: Cli, verb: Verb): Command {
+  const command = new Command(verb.name)
+    .description(verb.what)
+    .argument('<subject>', 'class/entity, for example ssh-route/mini')
+    .argument(verb.content, verb.kind === 'retract' ? 'why' : 'what it says')
+    .option('--session S', 'session that says it; default: $MEMCTL_SESSION, else cli');
+  for (const name of verb.options) command.addOption(optionTable[name]());
+  return command
+    .addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`)
+    .action(async (subject: string, content: string | undefined, options: Record<string, string>) => {
+      await append(cli, eventOf(verb.kind, subject, content, options), sessionOf(options.session));
+    });
+}
+
+async function append(cli: Cli, event: BodyInput, session: string): Promise<void> {
+  const { results } = await cli.call('append', { events: [event], session });
+  for (const result of results) cli.output.result(result, () => describeAppended(event, result));
+}
+
+/** Lines that tell a person what an append did. */
+function describeAppended(event: BodyInput, result: AppendedJson): string[] {
+  const lines = [`${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq}), replicated to ${result.replicated} peers`];
+  if (result.supersedes.length > 0) lines.push(`  supersedes ${result.supersedes.map(shortId).join(', ')}`);
+  if (result.contradicts.length > 0) {
+    lines.push(`  contradicts ${result.contradicts.map(shortId).join(', ')}: memctl recall ${event.subject}`);
+  }
+  return lines;
+}
+
+/** The session that an append claims: an agent's harness sets MEMCTL_SESSION. */
+export function sessionOf(option: string | undefined): string {
+  return option ?? process.env['MEMCTL_SESSION'] ?? 'cli';
+}
+
+function eventOf(
+  kind: Kind,
+  subject: string,
+  content: string | undefined,
+  options: ClaimOptions & { readonly homeRef?: string },
+): BodyInput {
+  const text = options.textFile === undefined ? undefined : readFileSync(options.textFile === '-' ? 0 : options.textFile, 'utf8');
+  const given = {
+    content,
+    value: options.value,
+    polarity: options.polarity,
+    home: options.homeRef,
+    basis: idList(options.basis),
+    supersedes: idList(options.supersedes),
+    names: idList(options.names),
+    scope: options.scope,
+    audience: options.audience,
+    confidence: options.confidence,
+    lineage: options.lineage,
+    hook: options.hook,
+    text,
+  };
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { kind, subject, ...Object.fromEntries(present) } as BodyInput;
+}
+
+function idList(words: string | undefined): string[] | undefined {
+  return words?.split(',').map((word) => word.trim()).filter((word) => word !== '');
+}

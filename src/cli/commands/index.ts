@@ -1,0 +1,16 @@
+import { Command } from 'commander';
+import type { Cli } from '../context.ts';
+
+/** index: the resident index, as agents read it. */
+export function makeCommand(cli: Cli): Command {
+  return new Command('index')
+    .description('the index that agents read')
+    .option('--audience A', 'whose index', 'operator')
+    .option('--path', 'print the path of the file instead')
+    .addHelpText('after', '\nExamples:\n  memctl index\n  cat "$(memctl index --path)"')
+    .action(async (options: { audience: string; path?: boolean }) => {
+      const index = await cli.call('index', { audience: options.audience });
+      if (options.path) cli.output.result({ path: index.path }, () => [index.path]);
+      else cli.output.raw(cli.output.json ? index.json : index.markdown);
+    });
+}

@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { joinHost } from '../../daemon/join-host.ts';
+import type { Cli } from '../context.ts';
+
+/** join: takes the trust set of a mesh that has added this host, then everything else. */
+export function makeCommand(cli: Cli): Command {
+  return new Command('join')
+    .description('join the mesh that has added this host')
+    .argument('<url>', 'ssh://HOST:PORT of any enrolled host')
+    .requiredOption('--mesh ID', 'mesh id (64 hex), as memctl host add printed it; ID:OP also requires a trust op')
+    .addHelpText('after', '\nExample:\n  memctl join ssh://alpha:7422 --mesh 5c1d…')
+    .action(async (url: string, options: { mesh: string }) => {
+      const via = await joinHost({ home: cli.home(), url, mesh: options.mesh });
+      const { peers, status } = await cli.session(async (call) => {
+        const { peers } = await call('fetch', { peer: via.host });
+        return { peers, status: await call('status', {}) };
+      });
+      const { mesh, host, root, heads } = status;
+      cli.output.result({ mesh, host, root, heads }, () => [
+        `joined mesh ${mesh} as ${host}`,
+        ...peers.map((peer) => `${peer.peer}: ${peer.state}, ${peer.new} new${peer.reason === undefined ? '' : `: ${peer.reason}`}`),
+        `root ${root}`,
+        'next: memd, or npm start in the checkout',
+      ]);
+    });
+}

@@ -1,0 +1,19 @@
+import { Command } from 'commander';
+import type { Cli } from '../context.ts';
+import { claimLine, saying } from './recall.ts';
+
+/** log: events of a host or a subject, newest last. */
+export function makeCommand(cli: Cli): Command {
+  return new Command('log')
+    .description("events of a host's log or of a subject, with what became of them")
+    .argument('[host-or-subject]', 'default: this host')
+    .option('--limit N', 'how many of the newest', Number, 50)
+    .addHelpText('after', '\nExamples:\n  memctl log beta\n  memctl log ssh-route/mini --json')
+    .action(async (of: string | undefined, options: { limit: number }) => {
+      const { claims } = await cli.call('log', { ...(of === undefined ? {} : { of }), limit: options.limit });
+      const now = Date.now();
+      cli.output.results(claims, () =>
+        claims.map((claim) => `${claim.kind} ${claim.subject}: ${saying(claim)}\n  ${claimLine(claim, now)}`),
+      );
+    });
+}

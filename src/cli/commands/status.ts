@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import type { StatusJson } from '../../daemon/api-types.ts';
+import type { Cli } from '../context.ts';
+import { ago } from '../output.ts';
+
+/** status: the one line, then what stands behind it. */
+export function makeCommand(cli: Cli): Command {
+  return new Command('status')
+    .description('is it running, is it in step with its peers, what is wrong')
+    .addHelpText('after', '\nExample:\n  memctl status --json')
+    .action(async () => {
+      const status = await cli.call('status', {});
+      cli.output.result(status, () => describeStatus(status, Date.now()));
+    });
+}
+
+function describeStatus(status: StatusJson, now: number): string[] {
+  const heads = Object.entries(status.heads).map(([host, { seq }]) => `${host}:${seq}`);
+  const counts = Object.entries(status.counts).map(([what, count]) => `${count} ${what}`);
+  return [
+    status.line,
+    `  mesh ${status.mesh}`,
+    `  host ${status.host}, heads ${heads.join(' ') || 'none'}`,
+    `  root ${status.root}`,
+    `  ${counts.join(', ')}`,
+    ...status.peers.map(
+      (peer) =>
+        `  peer ${peer.host}: ${peer.state}, last contact ${when(peer.lastContact, now)}, last new event ${when(peer.lastNewEvent, now)}, ${peer.behind} behind, ${peer.ahead} ahead${peer.reason === undefined ? '' : `: ${peer.reason}`}`,
+    ),
+    ...status.alarms.map((alarm) => `  ALARM ${alarm.kind}: ${alarm.detail}`),
+    ...status.warnings.map((warning) => `  note: ${warning}`),
+  ];
+}
+
+function when(at: string | null, now: number): string {
+  return at === null ? 'never' : ago(at, now);
+}

@@ -1,0 +1,93 @@
+/** There is always a signer. Which key: what was named, what a person picks, or one made beside the config. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { isCancel, select } from '@clack/prompts';
+import { parseSshPublicKey } from '../crypto/ssh-key.ts';
+import { childEnvironment, lastLine } from '../store/child.ts';
+import { Refusal } from '../daemon/refusal.ts';
+import { openSigningKey, readPublicKey, type SigningKeyFile } from './signing.ts';
+
+export interface SignerChoice {
+  readonly name: string;
+  readonly key: SigningKeyFile;
+  /** The key was made now and has no passphrase: any process of this user can sign with it. */
+  readonly unprotected: boolean;
+}
+
+export interface SignerOptions {
+  readonly signer?: string;
+  readonly as?: string;
+  readonly key?: string;
+}
+
+/** Decides on the first signer of a new mesh. */
+export async function chooseFirstSigner(options: SignerOptions): Promise<SignerChoice> {
+  const name = options.as ?? slugOf(userInfo().username, 'operator');
+  if (options.signer !== undefined) return { name, key: namedKey(options.signer, options.key), unprotected: false };
+  if (options.key !== undefined) return { name, key: openSigningKey(resolve(options.key)), unprotected: false };
+  const picked = process.stdin.isTTY && process.stdout.isTTY ? await pickKey() : undefined;
+  if (picked !== undefined) return { name, key: openSigningKey(picked), unprotected: false };
+  return { name, ...operatorKey(process.stdin.isTTY === true) };
+}
+
+function namedKey(publicFile: string, privateFile: string | undefined): SigningKeyFile {
+  const publicKey = readPublicKey(readFileSync(publicFile, 'utf8'), publicFile);
+  const file = resolve(privateFile ?? publicFile.replace(/\.pub$/, ''));
+  const key = openSigningKey(file);
+  if (key.publicKey.fingerprint === publicKey.fingerprint) return key;
+  throw new Refusal({ code: 'SIGN_FAILED', message: `${file} is not the private half of ${publicFile}`, hint: 'name it: --key FILE', exit: 6 });
+}
+
+async function pickKey(): Promise<string | undefined> {
+  const folder = join(homedir(), '.ssh');
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.pub')) : [];
+  const usable = files
+    .map((file) => join(folder, file))
+    .filter((file) => parseSshPublicKey(readFileSync(file, 'utf8').trim()).ok && existsSync(file.slice(0, -4)));
+  if (usable.length === 0) return undefined;
+  const make = '';
+  const picked = await select({
+    message: 'Which key signs for this mesh? Its holder has the last word on every host.',
+    options: [...usable.map((file) => ({ value: file.slice(0, -4), label: file })), { value: make, label: 'make a new one' }],
+  });
+  if (isCancel(picked)) throw new Refusal({ code: 'SIGN_FAILED', message: 'no signer was chosen; nothing was made', exit: 6 });
+  return picked === make ? undefined : picked;
+}
+
+/** `operator_ed25519` beside the config; made when it is not there, with a passphrase if somebody can type one. */
+function operatorKey(terminal: boolean): { key: SigningKeyFile; unprotected: boolean } {
+  const folder = configFolder();
+  const file = join(folder, 'operator_ed25519');
+  if (existsSync(file)) return { key: openSigningKey(file), unprotected: false };
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const passphrase = terminal ? [] : ['-N', ''];
+  const done = spawnSync('ssh-keygen', ['-q', '-t', 'ed25519', '-C', 'memd operator', '-f', file, ...passphrase], {
+    env: childEnvironment(),
+    stdio: [terminal ? 'inherit' : 'ignore', terminal ? 'inherit' : 'ignore', 'pipe'],
+  });
+  if (done.status === 0) return { key: openSigningKey(file), unprotected: !terminal };
+  throw new Refusal({
+    code: 'SIGN_FAILED',
+    message: `ssh-keygen made no key at ${file}: ${done.error?.message ?? lastLine(done.stderr?.toString('utf8') ?? '')}`,
+    hint: 'install OpenSSH, or name a key: --signer FILE.pub',
+    exit: 6,
+  });
+}
+
+function configFolder(): string {
+  const base = process.env['XDG_CONFIG_HOME'];
+  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), '.config'), 'memd');
+}
+
+/** Makes a host or signer name of whatever a system calls something; `fallback` when nothing usable is left. */
+export function slugOf(text: string, fallback: string): string {
+  const slug = text
+    .split('.')[0]
+    ?.toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^[^a-z]+|-+$/g, '')
+    .slice(0, 31);
+  return slug === undefined || slug === '' ? fallback : slug;
+}

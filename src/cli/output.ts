@@ -1,0 +1,71 @@
+/** What a person or a script sees. Human text goes to stdout, diagnostics to stderr; with --json stdout is JSON alone. */
+import type { ApiError } from '../daemon/protocol.ts';
+
+export interface Output {
+  readonly json: boolean;
+  /** The result: one JSON document with --json, else the lines. */
+  result(value: unknown, lines: () => readonly string[]): void;
+  /** Several results: JSON lines with --json, else the lines. */
+  results(values: readonly unknown[], lines: () => readonly string[]): void;
+  /** Bytes as they are, for files shown whole. */
+  raw(text: string): void;
+  /** A diagnostic for a person; silent with --quiet. */
+  note(text: string): void;
+  /** Progress of long work: only where stderr is a terminal. */
+  progress(text: string): void;
+  error(error: ApiError): void;
+  /** Bold on a terminal, plain elsewhere. */
+  strong(text: string): string;
+}
+
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+}
+
+/** Output on this process's streams. */
+export function openOutput(options: OutputOptions): Output {
+  const { json, quiet } = options;
+  const color = options.color && process.stdout.isTTY && !process.env['NO_COLOR'];
+  const write = (lines: readonly string[]): void => {
+    if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+  };
+  return {
+    json,
+    result: (value, lines) => write(json ? [JSON.stringify(value)] : lines()),
+    results: (values, lines) => write(json ? values.map((value) => JSON.stringify(value)) : lines()),
+    raw: (text) => void process.stdout.write(text),
+    note: (text) => {
+      if (!quiet) process.stderr.write(`${text}\n`);
+    },
+    progress: (text) => {
+      if (!quiet && !json && process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
+    },
+    error: ({ code, message, hint }) => {
+      if (json) return write([JSON.stringify({ error: { code, message, hint: hint ?? null } })]);
+      process.stderr.write(`memctl: ${message}\n`);
+      if (hint) process.stderr.write(`  next: ${hint}\n`);
+    },
+    strong: (text) => (color ? `\u001B[1m${text}\u001B[22m` : text),
+  };
+}
+
+/** Time that has gone since `at`, in the largest fitting unit: `4 min ago`. Claimed times in the future say so. */
+export function ago(at: string, now: number): string {
+  const seconds = Math.round((now - Date.parse(at)) / 1_000);
+  if (Number.isNaN(seconds)) return at;
+  if (seconds < -60) return `claims ${at}, in the future`;
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ] as const;
+  for (const [size, name] of units) if (seconds >= size) return `${Math.floor(seconds / size)} ${name} ago`;
+  return `${Math.max(seconds, 0)} s ago`;
+}
+
+/** First 12 digits of an id, as people see it. */
+export function shortId(id: string): string {
+  return id.slice(0, 12);
+}

@@ -1,0 +1,94 @@
+/** Client end of the local API. Loads nothing but node:net: hooks start with it. */
+import { connect, type Socket } from 'node:net';
+import { apiLineBytesMax } from '../core/limits.ts';
+import { lineSplitter, type ApiAnswer, type ApiError } from './protocol.ts';
+
+/** What the daemon refused or failed at, as it said it. */
+export class ApiFailure extends Error {
+  readonly error: ApiError;
+
+  constructor(error: ApiError) {
+    super(error.message);
+    this.name = 'ApiFailure';
+    this.error = error;
+  }
+}
+
+export interface ApiConnection {
+  /** Sends one request. Rejects with ApiFailure for an answer that is an error, or if the connection ends first. */
+  call(method: string, params: unknown, onProgress?: (text: string) => void): Promise<unknown>;
+  close(): void;
+}
+
+interface Waiter {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly onProgress: ((text: string) => void) | undefined;
+}
+
+/**
+ * Connects to the daemon's socket.
+ * @returns undefined when nobody listens there: no socket file, or one that a dead daemon left.
+ */
+export function connectApi(socketPath: string): Promise<ApiConnection | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath);
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
+      if (nobody) resolve(undefined);
+      else reject(error);
+    });
+    socket.once('connect', () => {
+      socket.removeAllListeners('error');
+      resolve(speak(socket));
+    });
+  });
+}
+
+function speak(socket: Socket): ApiConnection {
+  const waiters = new Map<number, Waiter>();
+  let nextId = 1;
+  let ended: Error | undefined;
+  const end = (error: Error): void => {
+    ended ??= error;
+    for (const waiter of waiters.values()) waiter.reject(ended);
+    waiters.clear();
+  };
+  const splitter = lineSplitter(apiLineBytesMax);
+  socket.on('error', (error) => end(lost(error.message)));
+  socket.on('close', () => end(lost('it closed the connection')));
+  socket.on('data', (chunk: Buffer) => {
+    const lines = splitter.push(chunk);
+    if (lines === 'too-long') return void socket.destroy(new Error('an answer was too long'));
+    for (const line of lines) settle(waiters, JSON.parse(line) as ApiAnswer);
+  });
+  return {
+    call(method, params, onProgress) {
+      if (ended) return Promise.reject(ended);
+      const id = nextId++;
+      return new Promise((resolve, reject) => {
+        waiters.set(id, { resolve, reject, onProgress });
+        socket.write(`${JSON.stringify({ id, method, params })}\n`);
+      });
+    },
+    close: () => void socket.end(),
+  };
+}
+
+function settle(waiters: Map<number, Waiter>, answer: ApiAnswer): void {
+  const waiter = answer.id === null ? undefined : waiters.get(answer.id);
+  if (!waiter || answer.id === null) return;
+  if ('progress' in answer) return waiter.onProgress?.(answer.progress);
+  waiters.delete(answer.id);
+  if ('error' in answer) waiter.reject(new ApiFailure(answer.error));
+  else waiter.resolve(answer.result);
+}
+
+function lost(reason: string): ApiFailure {
+  return new ApiFailure({
+    code: 'DAEMON_LOST',
+    message: `memd did not answer: ${reason}`,
+    hint: 'it may have been stopped; whether the request was done: memctl log',
+    exit: 1,
+  });
+}

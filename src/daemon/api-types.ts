@@ -1,0 +1,196 @@
+/** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
+import type { BodyInput } from '../core/event.ts';
+
+/** A claim in any output. */
+export interface ClaimJson {
+  readonly id: string;
+  readonly host: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly content?: string;
+  readonly value?: string;
+  readonly polarity?: string;
+  readonly level: 'unsigned' | 'signed';
+  readonly signer?: string;
+  readonly confidence: string;
+  readonly session: string;
+  readonly scope?: string;
+  readonly home?: string;
+  readonly status?: string;
+}
+
+export interface AppendedJson {
+  readonly id: string;
+  readonly host: string;
+  readonly seq: number;
+  readonly supersedes: readonly string[];
+  /** Ids of live claims that now stand against it on its subject. */
+  readonly contradicts: readonly string[];
+  /** Peers that are known to hold it. */
+  readonly replicated: number;
+}
+
+export type RecallStatus =
+  | 'served'
+  | 'contested'
+  | 'parked'
+  | 'stale'
+  | 'undecided'
+  | 'superseded'
+  | 'retracted'
+  | 'quarantined'
+  | 'held'
+  | 'none';
+
+export interface RecallJson {
+  readonly subject: string;
+  readonly scope: string;
+  readonly status: RecallStatus;
+  readonly claim?: ClaimJson;
+  readonly claims?: readonly ClaimJson[];
+  readonly text?: string;
+  readonly replacedBy?: ClaimJson;
+  readonly flags: readonly string[];
+  readonly corroboration: number;
+}
+
+export interface ParkJson {
+  readonly subject: string;
+  readonly scope: string;
+  readonly since: string;
+  readonly claims: readonly ClaimJson[];
+  readonly alarm: string;
+}
+
+export interface PeerJson {
+  readonly host: string;
+  readonly address: string;
+  readonly state: 'up' | 'down' | 'refused' | 'unknown';
+  readonly lastContact: string | null;
+  readonly lastNewEvent: string | null;
+  readonly behind: number;
+  readonly ahead: number;
+  readonly reason?: string;
+}
+
+export interface AlarmJson {
+  readonly kind: string;
+  readonly detail: string;
+  readonly subject?: string;
+  readonly host?: string;
+}
+
+export interface StatusJson {
+  readonly mesh: string;
+  readonly host: string;
+  readonly daemon: boolean;
+  readonly root: string;
+  readonly rules: number;
+  readonly trust: string;
+  readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly peers: readonly PeerJson[];
+  readonly alarms: readonly AlarmJson[];
+  readonly warnings: readonly string[];
+  readonly line: string;
+}
+
+export interface ShowEventJson {
+  readonly event: unknown;
+  readonly id: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly level: string;
+  readonly supersededBy: readonly string[];
+  readonly lines: readonly {
+    readonly log: string;
+    readonly seq: number;
+    readonly auth?: { readonly signer: string; readonly valid: boolean };
+  }[];
+}
+
+export interface ShowOpJson {
+  readonly op: unknown;
+  readonly id: string;
+  readonly status: string;
+  readonly auth: { readonly signer: string; readonly key: string; readonly valid: boolean };
+}
+
+export interface HostJson {
+  readonly host: string;
+  readonly address: string;
+  readonly status: string;
+  readonly seq: number;
+  readonly op: string;
+  readonly key: string;
+}
+
+export interface VerifyJson {
+  readonly ok: boolean;
+  readonly deep: boolean;
+  readonly logs: Readonly<Record<string, { readonly lines: number; readonly link: string }>>;
+  readonly root: string;
+  readonly problems: readonly string[];
+}
+
+export interface FetchedJson {
+  readonly peer: string;
+  readonly state: string;
+  readonly new: number;
+  readonly reason?: string;
+}
+
+export interface SkippedJson {
+  readonly what: string;
+  readonly why: string;
+}
+
+export interface ImportedJson {
+  readonly kind: string;
+  readonly new: number;
+  readonly unchanged: number;
+  readonly skipped: readonly SkippedJson[];
+}
+
+export interface CharterJson {
+  readonly mesh: string;
+  readonly trust: string;
+  readonly hosts: readonly HostJson[];
+  readonly signers: readonly { readonly name: string; readonly key: string; readonly scopes: readonly string[]; readonly op: string }[];
+  readonly classes: readonly { readonly name: string; readonly revise: string | null; readonly claims: string | null; readonly description: string }[];
+  readonly audiences: readonly string[];
+  readonly conflicts: readonly AlarmJson[];
+}
+
+/** Every method of the local API: what it takes and what it answers. */
+export interface ApiMethods {
+  append: {
+    params: { events: readonly BodyInput[]; session?: string };
+    result: { results: readonly AppendedJson[] };
+  };
+  recall: { params: { subject: string; scope?: string }; result: RecallJson };
+  log: { params: { of?: string; limit?: number }; result: { claims: readonly ClaimJson[] } };
+  show: { params: { id: string }; result: ShowEventJson | ShowOpJson };
+  parks: { params: Record<string, never>; result: { parks: readonly ParkJson[] } };
+  status: { params: Record<string, never>; result: StatusJson };
+  index: { params: { audience?: string }; result: { path: string; markdown: string; json: string } };
+  charter: { params: Record<string, never>; result: CharterJson };
+  verify: { params: { deep?: boolean }; result: VerifyJson };
+  fetch: { params: { peer?: string }; result: { peers: readonly FetchedJson[] } };
+  rebuild: { params: Record<string, never>; result: { root: string; events: number; seconds: number } };
+  import: {
+    params: { kind: string; events: readonly BodyInput[]; skipped: readonly SkippedJson[]; dryRun?: boolean };
+    result: ImportedJson & { readonly subjects: readonly string[] };
+  };
+  'trust.draft': {
+    params: { op: 'host-add' | 'signer-add' | 'class-add'; args: Readonly<Record<string, unknown>>; key: string };
+    result: { body: string; signer: string; keyFile: string | null };
+  };
+  'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
+}
+
+export type Method = keyof ApiMethods;
+export type Params<M extends Method> = ApiMethods[M]['params'];
+export type Answer<M extends Method> = ApiMethods[M]['result'];

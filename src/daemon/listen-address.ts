@@ -1,0 +1,39 @@
+import { Refusal } from './refusal.ts';
+
+export const defaultPort = 7422;
+
+export interface ListenAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Reads ADDRESS:PORT; IPv6 in brackets. Port 0 takes any free one. Refuses BAD_REQUEST. */
+export function parseListen(text: string): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  const address = match?.[1] ?? match?.[2];
+  if (address !== undefined && port <= 65_535) return { address, port };
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `--listen ${text} is not ADDRESS:PORT`,
+    hint: 'for example --listen 127.0.0.1:7422, or --listen [::]:7422 for every interface',
+    exit: 2,
+  });
+}
+
+/**
+ * Where the ssh server listens: what was asked for; else loopback while the mesh has one host, and every interface once
+ * it has a second one.
+ */
+export function chooseListen(asked: string | null, hosts: number): ListenAddress {
+  if (asked !== null) return parseListen(asked);
+  return { address: hosts > 1 ? '::' : '127.0.0.1', port: defaultPort };
+}
+
+/** The ssh:// URL that others are told by default: the machine's name, or loopback when that is what was asked for. */
+export function defaultAddress(listen: string | null, machine: string): string {
+  const { address, port } = listen === null ? { address: '', port: defaultPort } : parseListen(listen);
+  const loopback = /^127\.|^localhost$|^::1$/.test(address);
+  const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine;
+  return `ssh://${name}:${port}`;
+}

@@ -1,0 +1,58 @@
+/**
+ * Exit codes of the CLI contract. 1 failed · 2 usage · 3 unresolved · 4 stale or not verifiable · 5 not confirmed in
+ * time · 6 refused · 7 not found.
+ */
+export type ExitCode = 1 | 2 | 3 | 4 | 5 | 6 | 7;
+
+/** Codes of what memd answers instead of doing the request. Listed in docs/errors.md with what to do. */
+export type RefusalCode =
+  | 'BAD_REQUEST'
+  | 'UNKNOWN_METHOD'
+  | 'NO_MESH'
+  | 'MESH_EXISTS'
+  | 'EVENT_INVALID'
+  | 'CLASS_UNKNOWN'
+  | 'AUDIENCE_UNKNOWN'
+  | 'TOO_MANY_EVENTS'
+  | 'LINE_TOO_LONG'
+  | 'ID_UNKNOWN'
+  | 'ID_AMBIGUOUS'
+  | 'SUBJECT_UNKNOWN'
+  | 'HOST_UNKNOWN'
+  | 'HOST_EXISTS'
+  | 'PEER_UNKNOWN'
+  | 'HOST_REVOKED'
+  | 'OP_REFUSED'
+  | 'OP_UNSUPPORTED'
+  | 'SIGNER_UNKNOWN'
+  | 'NOT_ENROLLED'
+  | 'JOIN_REFUSED'
+  | 'SIGN_FAILED'
+  | 'NOT_CONFIRMED'
+  | 'IMPORT_UNREADABLE'
+  | 'OWN_LOG_DAMAGED'
+  | 'STOPPING';
+
+export interface RefusalOptions {
+  readonly code: RefusalCode;
+  /** Names the thing and the reason; never a stack, never bytes of a peer unescaped. */
+  readonly message: string;
+  /** The next command or edit. */
+  readonly hint?: string;
+  readonly exit?: ExitCode;
+}
+
+/** A request that memd understood and will not do, or cannot understand. Nothing was changed. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly hint: string | undefined;
+  readonly exit: ExitCode;
+
+  constructor(options: RefusalOptions) {
+    super(options.message);
+    this.name = 'Refusal';
+    this.code = options.code;
+    this.hint = options.hint;
+    this.exit = options.exit ?? 1;
+  }
+}

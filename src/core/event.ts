@@ -1,5 +1,24 @@
+/**
+ * The event: what a log line says. Its id is the hash of its canonical form, so it is the same event wherever and
+ * however often it is carried. Source: docs/format.md, sections 4 and 5.
+ */
+import { canonicalJson, isJsonObject, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
+import { sha256Hex } from '../crypto/hash.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { fieldChecks, isReasonCode } from './body-fields.ts';
+import { jsonDepthMax } from './limits.ts';
+
 /** The nine kinds of event. Source: docs/format.md, kinds. */
-export type Kind = 'assert' | 'lesson' | 'decision' | 'question' | 'observe' | 'propose' | 'retract' | 'pin' | 'deny';
+export type Kind =
+  | 'assert'
+  | 'lesson'
+  | 'decision'
+  | 'question'
+  | 'observe'
+  | 'propose'
+  | 'retract'
+  | 'pin'
+  | 'deny';
 
 /** What a log line says. Defaults are written by absence; field meanings and bounds: docs/format.md, field table. */
 export interface Body {
@@ -32,4 +51,207 @@ export interface Auth {
   readonly key: string;
   readonly signer: string;
   readonly sshsig: string;
+}
+
+/** Why a body is held out. It never ends a log. */
+export type BodyFault = 'BODY_SHAPE' | 'KIND_UNKNOWN' | 'FIELD_MISSING' | 'FIELD_FORBIDDEN' | 'FIELD_VALUE';
+
+/** What a writer fills in; `makeBody` adds the stamp. */
+export type BodyInput = Omit<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'> & { readonly session?: string };
+
+/** What the process, never the caller, says about itself and the moment. `nonce` is 32 random hex digits. */
+export type BodyStamp = Pick<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'>;
+
+/** Fields of one kind: those it must have and those it may have besides. */
+export interface KindFields {
+  readonly required: readonly string[];
+  readonly optional: readonly string[];
+}
+
+const everyKind: KindFields = {
+  required: ['mesh', 'host', 'session', 'at', 'nonce', 'kind', 'subject'],
+  optional: ['scope', 'audience'],
+};
+
+const claimFields: Readonly<Record<'assert' | 'lesson', KindFields>> = {
+  assert: {
+    required: ['home'],
+    optional: [
+      'content', 'value', 'polarity', 'hook', 'text', 'basis', 'supersedes', 'names', 'confidence', 'lineage',
+    ],
+  },
+  lesson: {
+    required: ['content'],
+    optional: ['hook', 'text', 'home', 'basis', 'supersedes', 'names', 'confidence', 'lineage'],
+  },
+};
+
+/** The field table: for each kind, what it requires and what it may carry besides the fields of every kind. */
+export const fieldTable: Readonly<Record<Exclude<Kind, 'propose'>, KindFields>> & {
+  readonly propose: Readonly<Record<'assert' | 'lesson', KindFields>>;
+} = {
+  ...claimFields,
+  decision: { required: ['content'], optional: ['text', 'home', 'basis', 'supersedes', 'lineage'] },
+  question: { required: ['content'], optional: ['supersedes', 'lineage'] },
+  observe: { required: ['home', 'digest'], optional: [] },
+  propose: {
+    assert: { required: ['proposes', ...claimFields.assert.required], optional: claimFields.assert.optional },
+    lesson: { required: ['proposes', ...claimFields.lesson.required], optional: claimFields.lesson.optional },
+  },
+  retract: { required: ['supersedes'], optional: ['content', 'lineage'] },
+  pin: { required: [], optional: [] },
+  deny: { required: [], optional: ['content'] },
+};
+
+/**
+ * Checks a body that `parseCanonical` gave out against the field table: every required field, no other field, every
+ * value in its grammar. Whether the mesh is ours, the class registered or the audience declared is for the fold. Pure.
+ */
+export function parseBody(value: JsonObject): Result<Body, BodyFault> {
+  const fields = fieldsOf(value);
+  if (!fields.ok) return fields;
+  for (const name of fields.value.required) {
+    if (value[name] === undefined) return refuse('FIELD_MISSING', `${String(value['kind'])} needs ${name}`);
+  }
+  for (const name of Object.keys(value)) {
+    if (!fields.value.allowed.has(name)) return refuse('FIELD_FORBIDDEN', `a field that this kind may not carry: ${shown(name)}`);
+    if (fieldChecks[name]?.(value[name] as JsonValue) !== true) return refuse('FIELD_VALUE', `${name} is not well formed`);
+  }
+  const fault = kindFault(value);
+  return fault === undefined ? ok(value as unknown as Body) : fault;
+}
+
+/** Id of an event: sha256 of its canonical form, 64 hex digits. Pure. */
+export function eventId(body: Body): string {
+  return sha256Hex(canonicalJson(body as unknown as JsonValue));
+}
+
+/**
+ * A body ready to append: text normalised to NFC, lists sorted and unique, defaults left out, checked against the field
+ * table. Writers normalise so that readers never have to. Pure.
+ */
+export function makeBody(input: BodyInput, stamp: BodyStamp): Result<Body, BodyFault> {
+  const members: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries({ ...input, ...stamp })) {
+    const written = writtenValue(name, value as JsonValue | undefined);
+    if (written !== undefined) members[name] = written;
+  }
+  const home = members['home'];
+  if (typeof home === 'string' && home.startsWith('file:/')) {
+    return refuse('FIELD_VALUE', 'home: an absolute file needs the host in front, as in alpha:file:/etc/hosts');
+  }
+  const parsed = reparse(members);
+  return parsed.ok ? parseBody(parsed.value) : parsed;
+}
+
+/** Class of a subject: what stands before the first slash. Pure. */
+export function classOf(subject: string): string {
+  return subject.slice(0, subject.indexOf('/'));
+}
+
+/** Scope of a body; `*` when none is written. Pure. */
+export function scopeOf(body: Pick<Body, 'scope'>): string {
+  return body.scope ?? '*';
+}
+
+/** Audience of a body; `operator` when none is written. Pure. */
+export function audienceOf(body: Pick<Body, 'audience'>): string {
+  return body.audience ?? 'operator';
+}
+
+/** True for the kinds that claim something about a subject. Pure. */
+export function isClaim(kind: Kind): kind is 'assert' | 'lesson' {
+  return kind === 'assert' || kind === 'lesson';
+}
+
+interface AllowedFields {
+  readonly required: readonly string[];
+  readonly allowed: ReadonlySet<string>;
+}
+
+function withCommon(fields: KindFields): AllowedFields {
+  const required = [...everyKind.required, ...fields.required];
+  return { required, allowed: new Set([...required, ...everyKind.optional, ...fields.optional]) };
+}
+
+const allowedFields: ReadonlyMap<string, AllowedFields> = new Map(
+  Object.entries(fieldTable).flatMap(([kind, fields]): readonly (readonly [string, AllowedFields])[] =>
+    'required' in fields
+      ? [[kind, withCommon(fields as KindFields)]]
+      : [
+          ['propose assert', withCommon(fields.assert)],
+          ['propose lesson', withCommon(fields.lesson)],
+        ],
+  ),
+);
+
+function fieldsOf(value: JsonObject): Result<AllowedFields, BodyFault> {
+  const kind = value['kind'];
+  if (typeof kind !== 'string') return refuse('FIELD_MISSING', 'kind is missing');
+  const fields = allowedFields.get(kind);
+  if (fields !== undefined && !kind.includes(' ')) return ok(fields);
+  if (kind !== 'propose') return refuse('KIND_UNKNOWN', 'a kind that this version does not know');
+  const proposed = allowedFields.get(`propose ${String(value['proposes'])}`);
+  return proposed === undefined ? refuse('FIELD_VALUE', 'propose needs proposes: assert or lesson') : ok(proposed);
+}
+
+/** Rules between fields. */
+function kindFault(value: JsonObject): Result<never, BodyFault> | undefined {
+  const kind = value['kind'] === 'propose' ? value['proposes'] : value['kind'];
+  if (kind === 'assert' && value['content'] === undefined && value['value'] === undefined) {
+    return refuse('FIELD_MISSING', 'assert needs content or value');
+  }
+  if (kind === 'deny' && value['content'] !== undefined && !isReasonCode(value['content'])) {
+    return refuse('FIELD_VALUE', 'content of a deny is a reason code');
+  }
+  return undefined;
+}
+
+const defaults: Readonly<Record<string, string>> = {
+  polarity: 'exists',
+  scope: '*',
+  audience: 'operator',
+  confidence: 'inferred',
+  lineage: 'trusted',
+};
+
+function writtenValue(name: string, value: JsonValue | undefined): JsonValue | undefined {
+  if (value === undefined || value === defaults[name]) return undefined;
+  if (typeof value === 'string') return normalized(value);
+  if (!Array.isArray(value)) return value;
+  const items = value.map((item: JsonValue) => (typeof item === 'string' ? normalized(item) : item));
+  if (items.length === 0) return undefined;
+  return items.every((item) => typeof item === 'string') ? sortedUnique(items as readonly string[]) : items;
+}
+
+function normalized(text: string): string {
+  return text.normalize('NFC');
+}
+
+/** Ascending by UTF-16 units, without repeats: the one order of every list in a body. */
+function sortedUnique(items: readonly string[]): readonly string[] {
+  return [...new Set(items)].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
+}
+
+/** Runs a draft through the strict parser, so that a writer can never make what a reader refuses. */
+function reparse(members: Readonly<Record<string, JsonValue>>): Result<JsonObject, BodyFault> {
+  if (!isPlain(members)) return refuse('BODY_SHAPE', 'a string holds a lone surrogate, or a value is not JSON');
+  const parsed = parseCanonical(canonicalJson(members), { depthMax: jsonDepthMax });
+  if (!parsed.ok) return refuse('BODY_SHAPE', parsed.detail);
+  return isJsonObject(parsed.value) ? ok(parsed.value) : refuse('BODY_SHAPE', 'a body is an object');
+}
+
+function isPlain(members: Readonly<Record<string, JsonValue>>): boolean {
+  return Object.values(members).every((value) =>
+    Array.isArray(value) ? value.every(isPlainString) : isPlainString(value),
+  );
+}
+
+function isPlainString(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed();
+}
+
+/** A name from outside, short enough and plain enough for a message. */
+function shown(name: string): string {
+  return /^[a-z_]{1,32}$/.test(name) ? name : 'another name';
 }

@@ -1,0 +1,31 @@
+/** Ids and slugs: the two kinds of name that formats, command line and views share. Source: docs/format.md, section 3. */
+
+/** Hex digits shown to people. Any unique prefix of at least `idPrefixMin` digits is accepted back. */
+export const idShownDigits = 12;
+export const idPrefixMin = 8;
+
+/** True for 64 lower-case hex digits: an id of an event or trust op, or a link. Pure. */
+export function isId(text: unknown): text is string {
+  return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
+}
+
+/** True for a name of a host, signer, class, audience or scope: `[a-z][a-z0-9-]{0,30}`. Pure. */
+export function isSlug(text: unknown): text is string {
+  return typeof text === 'string' && /^[a-z][a-z0-9-]{0,30}$/.test(text);
+}
+
+/** The first 12 digits of an id, for people. Pure. */
+export function shortId(id: string): string {
+  return id.slice(0, idShownDigits);
+}
+
+/** Ids that begin with `prefix`, in the order given; none when the prefix is no hex of 8 to 64 digits. Pure. */
+export function matchIdPrefix(prefix: string, ids: Iterable<string>): readonly string[] {
+  if (!/^[0-9a-f]{8,64}$/.test(prefix)) return [];
+  return [...ids].filter((id) => id.startsWith(prefix));
+}
+
+/** True for a list of at least one id, strictly ascending: sorted and unique. Pure. */
+export function isSortedIdList(list: readonly unknown[]): list is readonly string[] {
+  return list.length > 0 && list.every((id, index) => isId(id) && (index === 0 || (list[index - 1] as string) < id));
+}

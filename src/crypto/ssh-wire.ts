@@ -1,0 +1,77 @@
+/** Length-prefixed strings of the ssh protocol (RFC 4251 section 5), as used in key blobs and SSHSIG. Pure. */
+
+/** Reads fields in order. Every method answers undefined once the bytes do not hold what was asked for. */
+export interface WireReader {
+  /** Next string as bytes (a copy). */
+  readonly bytes: () => Uint8Array | undefined;
+  /** Next string as text; undefined also when a byte is not printable ASCII. */
+  readonly ascii: () => string | undefined;
+  /** Next 32-bit number. */
+  readonly uint32: () => number | undefined;
+  /** `count` bytes without a length in front. */
+  readonly raw: (count: number) => Uint8Array | undefined;
+  /** True iff everything was read. */
+  readonly atEnd: () => boolean;
+}
+
+/** Reader over a blob. Pure: it keeps its own position and never changes the blob. */
+export function readWire(blob: Uint8Array): WireReader {
+  let position = 0;
+  function raw(count: number): Uint8Array | undefined {
+    if (count > blob.length - position) return undefined;
+    position += count;
+    return blob.slice(position - count, position);
+  }
+  function uint32(): number | undefined {
+    const part = raw(4);
+    return part === undefined ? undefined : new DataView(part.buffer, part.byteOffset).getUint32(0);
+  }
+  function bytes(): Uint8Array | undefined {
+    const length = uint32();
+    return length === undefined ? undefined : raw(length);
+  }
+  return { raw, uint32, bytes, ascii: () => asciiText(bytes()), atEnd: () => position === blob.length };
+}
+
+/** One ssh string: 32-bit length and the bytes. Pure. */
+export function wireString(data: string | Uint8Array): Uint8Array {
+  const content = typeof data === 'string' ? asciiBytes(data) : data;
+  return concatBytes([wireUint32(content.length), content]);
+}
+
+/** A 32-bit number, big endian. Pure. */
+export function wireUint32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value);
+  return bytes;
+}
+
+/** Bytes of several parts, one after the other. Pure. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let position = 0;
+  for (const part of parts) {
+    whole.set(part, position);
+    position += part.length;
+  }
+  return whole;
+}
+
+/** True iff both hold the same bytes. Not constant time: public data only. Pure. */
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}
+
+function asciiText(bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
+  let text = '';
+  for (const byte of bytes) {
+    if (byte < 0x20 || byte > 0x7e) return undefined;
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+function asciiBytes(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}

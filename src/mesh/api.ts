@@ -81,5 +81,11 @@ export interface Joined {
   /** Every op that verified, ancestors first; the caller writes them to branch `trust` and starts a MeshNode. */
   readonly ops: readonly TrustOp[];
 }
-export type JoinFaultCode = PeerFault['code'] | 'NOT_A_MESH_ID' | 'NOT_ADDED' | 'KEYS_DIFFER' | 'OP_MISSING' | 'SERVER_NOT_ENROLLED';
+export type JoinFaultCode =
+  | PeerFault['code']
+  | 'NOT_A_MESH_ID'
+  | 'NOT_ADDED'
+  | 'KEYS_DIFFER'
+  | 'OP_MISSING'
+  | 'SERVER_NOT_ENROLLED';
 export declare function joinMesh(options: JoinOptions): Promise<Result<Joined, JoinFaultCode>>;

@@ -1,0 +1,103 @@
+/** This host's own log: the only one that it writes. Validates, stamps, chains, signs, and makes batches durable. */
+import { randomBytes } from 'node:crypto';
+import { audienceOf, classOf, isClaim, makeBody, type Body, type BodyInput } from '../core/event.ts';
+import { buildLine, type Line } from '../core/line.ts';
+import type { VerifiedLine } from '../core/log.ts';
+import { lineBytesMax, transactionEventsMax } from '../core/limits.ts';
+import type { Charter } from '../core/trust/charter.ts';
+import { signEd25519, type SigningKey } from '../crypto/ed25519.ts';
+import { utf8Length } from '../crypto/text.ts';
+import { nearestWords } from './nearest-words.ts';
+import { Refusal } from './refusal.ts';
+
+/** One transaction: all of its events are appended, or none. */
+export interface Transaction {
+  readonly events: readonly BodyInput[];
+  readonly session: string;
+}
+
+export interface Stamp {
+  readonly mesh: string;
+  readonly host: string;
+  /** Claimed time of the batch, ISO 8601 with milliseconds. */
+  readonly at: string;
+}
+
+/**
+ * Turns a transaction into bodies. Refuses the whole of it, naming the event by its position, when one is malformed, of
+ * an unknown class, or for an audience that nobody declared.
+ */
+export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Charter): Body[] {
+  const { events, session } = transaction;
+  if (events.length > transactionEventsMax) {
+    throw new Refusal({ code: 'TOO_MANY_EVENTS', message: `${events.length} events in one transaction; ${transactionEventsMax} is the most`, hint: 'split the file', exit: 2 });
+  }
+  const nonces = randomBytes(16 * events.length).toString('hex');
+  return events.map((event, index) => {
+    const nonce = nonces.slice(32 * index, 32 * (index + 1));
+    const where = events.length === 1 ? '' : `event ${index + 1} of ${events.length}: `;
+    const body = makeBody(event, { ...stamp, session: event.session ?? session, nonce });
+    if (!body.ok) throw invalid(`${where}${body.detail}`);
+    requireRegistered(body.value, charter, where);
+    return body.value;
+  });
+}
+
+function requireRegistered(body: Body, charter: Charter, where: string): void {
+  const name = classOf(body.subject);
+  const known = charter.classes.get(name);
+  if (known === undefined) {
+    const near = nearestWords(name, [...charter.classes.keys()]);
+    throw new Refusal({
+      code: 'CLASS_UNKNOWN',
+      message: `${where}there is no class ${name} in this mesh`,
+      hint: `${near.length > 0 ? `did you mean ${near.join(' or ')}? ` : ''}memctl class list; a signer adds one: memctl class add ${name}`,
+      exit: 2,
+    });
+  }
+  if (isClaim(body.kind) && known.claims === null) {
+    throw invalid(`${where}class ${name} takes no claims; ${body.kind} one of another class (memctl class list)`);
+  }
+  const audience = audienceOf(body);
+  if (charter.audiences.has(audience)) return;
+  throw new Refusal({
+    code: 'AUDIENCE_UNKNOWN',
+    message: `${where}there is no audience ${audience} in this mesh`,
+    hint: `known: ${[...charter.audiences.keys()].join(', ')}`,
+    exit: 2,
+  });
+}
+
+/** Chains and signs bodies after `from`. Refuses LINE_TOO_LONG before anything is written. */
+export function signLines(bodies: readonly Body[], from: { readonly host: string; readonly seq: number; readonly link: string }, key: SigningKey): VerifiedLine[] {
+  const lines: Line[] = [];
+  let { seq, link } = from;
+  for (const body of bodies) {
+    requireFits(body);
+    const line = buildLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link }, (message) => signEd25519(key, message));
+    lines.push(line);
+    ({ seq, link } = line);
+  }
+  // Built from checked bodies, chained to our own tip and signed with our own key: verified by construction.
+  return lines as VerifiedLine[];
+}
+
+/** Bytes of a line beside its body: names, numbers, a link and a signature at their longest. */
+const envelopeBytesMax = 400;
+
+function requireFits(body: Body): void {
+  const longest = [body.content, body.text, body.hook].reduce((sum, text) => sum + (text === undefined ? 0 : utf8Length(JSON.stringify(text))), 0);
+  if (longest + envelopeBytesMax < lineBytesMax / 2) return;
+  const bytes = utf8Length(JSON.stringify(body)) + envelopeBytesMax;
+  if (bytes <= lineBytesMax) return;
+  throw new Refusal({
+    code: 'LINE_TOO_LONG',
+    message: `${body.kind} ${body.subject} would be ${bytes} bytes; a line holds ${lineBytesMax}`,
+    hint: 'shorten its text; memory holds pointers, documents live in their home',
+    exit: 2,
+  });
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal({ code: 'EVENT_INVALID', message, hint: 'memctl assert --help shows the fields; nothing was appended', exit: 2 });
+}

@@ -1,0 +1,1 @@
+export const daemon: number = 1;

@@ -24,6 +24,18 @@ export const trustOpsMax = 10_000;
 export const trustPrevMax = 64;
 /** Pending trust ops (an ancestor missing) kept per peer. */
 export const trustPendingMax = 256;
+/** Classes, audiences, policy keys of one genesis; includes of one audience. A mesh has tens, and each is read by people. */
+export const trustItemsMax = 64;
+/** Scopes of one signer: enough to name every class of a mesh. */
+export const trustScopesMax = 64;
+/** UTF-8 bytes of the description of a class: one line of a list. */
+export const trustDescriptionBytesMax = 280;
+/** UTF-8 bytes of a policy value that is a text. */
+export const trustPolicyBytesMax = 512;
+/** Characters of a host address: a DNS name of 253 with scheme and port. */
+export const trustAddressBytesMax = 270;
+/** Characters of a base64 SSHSIG: an RSA key of 8 192 bits with its signature needs 2 900. */
+export const trustSshsigBytesMax = 4_096;
 
 /** UTF-8 bytes and list lengths of the event body. Source: docs/format.md, field table. */
 export const sessionBytesMax = 128;
@@ -69,7 +81,15 @@ export const sshConnectionsPerAddressMax = 4;
 export const sshAuthAttemptsMax = 3;
 export const sshChannelsMax = 4;
 
+/** One bulk append through git fast-import, while its lines are built; 100 000 lines take about 5 s. */
+export const bulkDeadlineMs = 600_000;
+
 /** git, ssh-keygen: how long a child may take, and how much it may say. */
 export const childDeadlineMs = 30_000;
 export const childOutputBytesMax: number = 256 * 1_024 * 1_024;
 export const childStderrBytesMax = 65_536;
+
+/** Import: bytes of one note or index, of one JSON lines file, and notes of one folder. */
+export const importNoteBytesMax = 262_144;
+export const importFileBytesMax: number = 64 * 1_024 * 1_024;
+export const importFilesMax = 10_000;

@@ -1,0 +1,133 @@
+/** Bodies of new trust ops, from what a person asked for. Every body is checked with the table that readers use. */
+import type { JsonObject } from '../../crypto/canonical.ts';
+import { ok, type Result } from '../../crypto/result.ts';
+import {
+  checkTrustBody,
+  type Approver,
+  type AudienceFields,
+  type ClassAddBody,
+  type ClassFields,
+  type GenesisBody,
+  type HostAddBody,
+  type HostFields,
+  type SignerAddBody,
+  type SignerFields,
+  type TrustBody,
+  type TrustOpFault,
+} from './op.ts';
+import { byText } from './register.ts';
+
+/** Time and 32 random hex digits: the two things a pure function cannot know. */
+export interface Stamp {
+  readonly at: string;
+  readonly nonce: string;
+}
+
+/** Where a new op stands: `by` approves it, `prev` = `maximalOps(set)`. */
+export interface Placement {
+  readonly mesh: string;
+  readonly by: Approver;
+  readonly prev: readonly string[];
+}
+
+const fact: Pick<Required<ClassFields>, 'revise' | 'claims'> = { revise: 'mesh', claims: 'fact' };
+
+/** Classes of a new mesh. `decision` and `question` take no claims; the kinds of that name may be on any class. */
+export const defaultClasses: Readonly<Record<string, ClassFields>> = {
+  'ssh-route': { description: 'How to reach a machine or account over ssh', ...fact },
+  endpoint: { description: 'Where a service listens: address, port, URL', ...fact },
+  install: { description: 'What is installed where, and in which version', ...fact },
+  capability: { description: 'What a machine, tool or account can or cannot do', ...fact },
+  home: { description: 'Where the canonical document of a topic lives', ...fact },
+  project: { description: 'Facts about a project: layout, commands, owners', ...fact },
+  note: { description: 'Facts that fit no other class', ...fact },
+  policy: { description: 'A fact that only its own host revises', revise: 'host', claims: 'fact' },
+  lesson: { description: 'How to work: a rule learned', revise: 'mesh', claims: 'rule' },
+  decision: { description: 'Choices, rejected alternatives and their reasons' },
+  question: { description: 'Open points' },
+};
+
+/** Audiences of a new mesh: an event that names none is for `operator`. */
+export const defaultAudiences: Readonly<Record<string, AudienceFields>> = { operator: { includes: [] } };
+
+/** Scopes of the first signer: every subject, the charter, purges. */
+export const founderScopes: readonly string[] = ['*', 'charter', 'purge'];
+
+/**
+ * Body of the op that starts a mesh. Classes, audiences, policy and the scopes of the signer have defaults. `key` of
+ * `signer` must be the one that `by` names. Refused like a foreign op with the same fault. Pure.
+ */
+export function genesisBody(
+  input: {
+    readonly name: string;
+    readonly by: Approver;
+    readonly signer: { readonly name: string; readonly key: string; readonly scopes?: readonly string[] };
+    readonly host: HostFields;
+    readonly classes?: Readonly<Record<string, ClassFields>>;
+    readonly audiences?: Readonly<Record<string, AudienceFields>>;
+    readonly policy?: Readonly<Record<string, string | number>>;
+  },
+  stamp: Stamp,
+): Result<GenesisBody, TrustOpFault> {
+  const { name, by, signer, host } = input;
+  return checked({
+    op: 'genesis',
+    ...stampOf(stamp),
+    by: approverOf(by),
+    prev: [],
+    name,
+    signer: signerOf({ ...signer, scopes: signer.scopes ?? founderScopes }),
+    host: hostOf(host),
+    classes: input.classes ?? defaultClasses,
+    audiences: input.audiences ?? defaultAudiences,
+    policy: input.policy ?? {},
+  });
+}
+
+/** Body of the op that enrols a host. Pure. */
+export function hostAddBody(input: Placement & HostFields, stamp: Stamp): Result<HostAddBody, TrustOpFault> {
+  return checked({ op: 'host-add', ...placementOf(input), ...stampOf(stamp), ...hostOf(input) });
+}
+
+/** Body of the op that adds a signer. Scopes may be given in any order. Pure. */
+export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Result<SignerAddBody, TrustOpFault> {
+  return checked({ op: 'signer-add', ...placementOf(input), ...stampOf(stamp), ...signerOf(input) });
+}
+
+/** Body of the op that registers a class or changes it. Pure. */
+export function classAddBody(
+  input: Placement & Required<ClassFields> & { readonly name: string },
+  stamp: Stamp,
+): Result<ClassAddBody, TrustOpFault> {
+  const { name, description, revise, claims } = input;
+  return checked({ op: 'class-add', ...placementOf(input), ...stampOf(stamp), name, description, revise, claims });
+}
+
+function checked<B extends TrustBody>(body: B): Result<B, TrustOpFault> {
+  const verdict = checkTrustBody(body as unknown as JsonObject);
+  return verdict.ok ? ok(body) : verdict;
+}
+
+function placementOf({ mesh, by, prev }: Placement): Placement {
+  return { mesh, by: approverOf(by), prev: sortedSet(prev) };
+}
+
+function stampOf({ at, nonce }: Stamp): Stamp {
+  return { at, nonce };
+}
+
+function approverOf({ signer, key }: Approver): Approver {
+  return { signer, key };
+}
+
+function hostOf({ name, sign, ssh, address }: HostFields): HostFields {
+  return { name, sign, ssh, address };
+}
+
+function signerOf({ name, key, scopes }: SignerFields): SignerFields {
+  return { name, key, scopes: sortedSet(scopes) };
+}
+
+function sortedSet(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].toSorted(byText);
+}

@@ -1,0 +1,237 @@
+/**
+ * Trust ops: the signed statements that the trust set is made of, their parser and their text. An op proves itself, so
+ * it counts wherever it is held and whoever carried it. Source: docs/format.md, trust ops; docs/fold.md T.
+ */
+import {
+  canonicalJson,
+  isJsonObject,
+  parseCanonical,
+  type JsonObject,
+  type JsonValue,
+} from '../../crypto/canonical.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
+import { ok, refuse, type Result } from '../../crypto/result.ts';
+import { parseSshPublicKey } from '../../crypto/ssh-key.ts';
+import { fitsUtf8 } from '../../crypto/text.ts';
+import type { Auth } from '../event.ts';
+import { jsonDepthMax, trustOpBytesMax } from '../limits.ts';
+import { authCheck, bodyChecks, stemMembers } from './op-fields.ts';
+
+/** SSHSIG namespace of trust ops: an approval of an event can never pass for one of an op, nor the reverse. */
+export const trustNamespace = 'memd-trust';
+
+/** Who approves: signer name and key fingerprint. Inside the body, so that nobody can re-sign it and take its id. */
+export interface Approver {
+  readonly signer: string;
+  readonly key: string;
+}
+
+/** What every op but genesis has. `prev` = the maximal counted ops its author knew. `at` is display only. */
+export interface OpStem {
+  readonly mesh: string;
+  readonly op: string;
+  readonly by: Approver;
+  readonly prev: readonly string[];
+  readonly at: string;
+  readonly nonce: string;
+}
+
+/** Keys are OpenSSH public texts without comment. `address` is '' or ssh://host:port: a hint, never trust. */
+export interface HostFields {
+  readonly name: string;
+  readonly sign: string;
+  readonly ssh: string;
+  readonly address: string;
+}
+
+/** `scopes`: sorted; `charter`, `purge`, or subject globs. */
+export interface SignerFields {
+  readonly name: string;
+  readonly key: string;
+  readonly scopes: readonly string[];
+}
+
+/** A class without `revise` and `claims` (genesis only) takes no claims: it holds decisions and questions. */
+export interface ClassFields {
+  readonly description: string;
+  readonly revise?: 'mesh' | 'host';
+  readonly claims?: 'fact' | 'rule';
+}
+
+export interface AudienceFields {
+  readonly includes: readonly string[];
+}
+
+export interface GenesisBody extends Omit<OpStem, 'mesh'> {
+  readonly op: 'genesis';
+  readonly name: string;
+  readonly signer: SignerFields;
+  readonly host: HostFields;
+  readonly classes: Readonly<Record<string, ClassFields>>;
+  readonly audiences: Readonly<Record<string, AudienceFields>>;
+  readonly policy: Readonly<Record<string, string | number>>;
+}
+
+export interface HostAddBody extends OpStem, HostFields {
+  readonly op: 'host-add';
+}
+
+export interface SignerAddBody extends OpStem, SignerFields {
+  readonly op: 'signer-add';
+}
+
+export interface ClassAddBody extends OpStem, Required<ClassFields> {
+  readonly op: 'class-add';
+  readonly name: string;
+}
+
+export type TrustBody = GenesisBody | HostAddBody | SignerAddBody | ClassAddBody;
+
+/** An op of this version. `text` is its one canonical form, auth included; `id` = sha256 of the body's canonical form. */
+export interface SupportedOp {
+  readonly id: string;
+  readonly auth: Auth;
+  readonly body: TrustBody;
+  readonly text: string;
+  readonly unsupported: null;
+}
+
+/**
+ * A well-formed op that this version cannot apply. `unsupported` says which: `host-revoke`, or `signer-add with an
+ * ssh-rsa key`. It never counts and is never ignored: `addOps` reports it. `auth` is null for a fork-proof only.
+ */
+export interface UnsupportedOp {
+  readonly id: string;
+  readonly auth: Auth | null;
+  readonly body: OpStem;
+  readonly text: string;
+  readonly unsupported: string;
+}
+
+export type TrustOp = SupportedOp | UnsupportedOp;
+
+/**
+ * Why a text is no trust op. NOT_CANONICAL: other bytes than a writer writes (with the reason). TOO_LONG. BAD_FIELD: a
+ * member is missing, unknown or malformed. AUTH_MISMATCH: `auth` and `by` name different approvers. KEY_REPEATED: one
+ * op uses a key in two places. NO_CHARTER_SIGNER: a genesis whose signer could never approve anything.
+ */
+export type TrustOpFault =
+  | 'TOO_LONG'
+  | 'NOT_CANONICAL'
+  | 'BAD_FIELD'
+  | 'AUTH_MISMATCH'
+  | 'KEY_REPEATED'
+  | 'NO_CHARTER_SIGNER';
+
+/**
+ * Parses one trust op. Checks the form only; whether it is valid is a matter of its ancestry (`addOps`). Ops and key
+ * types that this version cannot apply parse too, with `unsupported` set. Pure.
+ */
+export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
+  if (!fitsUtf8(text, trustOpBytesMax)) return refuse('TOO_LONG', `longer than ${trustOpBytesMax} bytes`);
+  const parsed = parseCanonical(text, { depthMax: jsonDepthMax });
+  if (!parsed.ok) return refuse('NOT_CANONICAL', parsed.detail);
+  if (!isJsonObject(parsed.value)) return refuse('BAD_FIELD', 'not an object');
+  const { auth, body, ...rest } = parsed.value;
+  if (!isJsonObject(body)) return refuse('BAD_FIELD', 'body must be an object');
+  const extra = Object.keys(rest)[0];
+  if (extra !== undefined) return refuse('BAD_FIELD', `unknown member ${extra}`);
+  if (auth === undefined && body['op'] === 'fork-proof') return ok(forkProof(body, text));
+  const authFault = authCheck(auth ?? null);
+  if (authFault !== undefined) return refuse('BAD_FIELD', `auth ${authFault}`);
+  return readOp(auth as unknown as Auth, body, text);
+}
+
+/**
+ * Checks the body of an op: its field table, then the rules that span fields. The answer names what this version
+ * cannot apply, or null for a `TrustBody`. Pure.
+ */
+export function checkTrustBody(body: JsonObject): Result<string | null, TrustOpFault> {
+  const op = body['op'];
+  const check = typeof op === 'string' ? bodyChecks.get(op) : undefined;
+  const fault = check === undefined ? stemFault(body) : check(body);
+  if (fault !== undefined) return refuse('BAD_FIELD', fault);
+  if (check === undefined) return ok(op as string);
+  // The table was checked: the shape is that of the op it names.
+  const known = body as unknown as TrustBody;
+  const keys = keysOf(known);
+  if (new Set(keys).size < keys.length) return refuse('KEY_REPEATED', 'one key in two places of one op');
+  if (known.op === 'genesis') {
+    const founder = genesisFault(known);
+    if (founder !== undefined) return founder;
+  }
+  return ok(unsupportedKey(known.op, keys));
+}
+
+/** What the approver of an op signs, in namespace `memd-trust`. Pure. */
+export function trustOpMessage(body: TrustBody | OpStem): string {
+  return canonicalJson(body as unknown as JsonValue);
+}
+
+/** Puts body and approval together and parses the result as a stranger would. Pure. */
+export function finishTrustOp(
+  body: TrustBody,
+  approval: { readonly signer: string; readonly key: string; readonly sshsig: string },
+): Result<TrustOp, TrustOpFault> {
+  const { key, signer, sshsig } = approval;
+  return parseTrustOp(canonicalJson({ auth: { key, signer, sshsig }, body: body as unknown as JsonObject }));
+}
+
+/** Every key text that an op brings into the charter. Pure. */
+export function keysOf(body: TrustBody): readonly string[] {
+  switch (body.op) {
+    case 'genesis':
+      return [body.signer.key, body.host.sign, body.host.ssh];
+    case 'host-add':
+      return [body.sign, body.ssh];
+    case 'signer-add':
+      return [body.key];
+    case 'class-add':
+      return [];
+  }
+}
+
+function readOp(auth: Auth, body: JsonObject, text: string): Result<TrustOp, TrustOpFault> {
+  const checked = checkTrustBody(body);
+  if (!checked.ok) return checked;
+  const stem = body as unknown as OpStem;
+  if (stem.by.signer !== auth.signer || stem.by.key !== auth.key) {
+    return refuse('AUTH_MISMATCH', 'auth and by name different approvers');
+  }
+  const id = sha256Hex(canonicalJson(body));
+  if (checked.value !== null) return ok({ id, auth, body: stem, text, unsupported: checked.value });
+  return ok({ id, auth, body: body as unknown as TrustBody, text, unsupported: null });
+}
+
+/** A fork-proof has no approver: two host signatures prove it. Until this version can check them, it only reports one. */
+function forkProof(body: JsonObject, text: string): UnsupportedOp {
+  const id = sha256Hex(canonicalJson(body));
+  return { id, auth: null, body: body as unknown as OpStem, text, unsupported: 'fork-proof' };
+}
+
+/** Only the stem of an op that this version does not know can be checked; its arguments are nobody's yet. */
+function stemFault(body: JsonObject): string | undefined {
+  for (const [name, check] of Object.entries(stemMembers)) {
+    const member = body[name];
+    const fault = member === undefined ? 'is missing' : check(member);
+    if (fault !== undefined) return `${name} ${fault}`;
+  }
+  return undefined;
+}
+
+function genesisFault(body: GenesisBody): ReturnType<typeof refuse<TrustOpFault>> | undefined {
+  if (!body.signer.scopes.includes('charter')) {
+    return refuse('NO_CHARTER_SIGNER', 'the first signer needs the scope charter');
+  }
+  if (!Object.hasOwn(body.audiences, 'operator')) return refuse('BAD_FIELD', 'audiences must declare operator');
+  const key = parseSshPublicKey(body.signer.key);
+  if (body.by.signer !== body.signer.name || (key.ok && key.value.fingerprint !== body.by.key)) {
+    return refuse('AUTH_MISMATCH', 'a genesis is approved by the signer it names');
+  }
+  return undefined;
+}
+
+function unsupportedKey(op: string, keys: readonly string[]): string | null {
+  const foreign = keys.find((key) => !parseSshPublicKey(key).ok);
+  return foreign === undefined ? null : `${op} with an ${foreign.slice(0, foreign.indexOf(' '))} key`;
+}

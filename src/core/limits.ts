@@ -81,6 +81,24 @@ export const sshConnectionsPerAddressMax = 4;
 export const sshAuthAttemptsMax = 3;
 export const sshChannelsMax = 4;
 
+/** ssh server: after login. Connections of one host: one is kept, the rest are restarts that keepalive has not noticed yet. */
+export const sshConnectionsPerHostMax = 8;
+/** Sessions that a connection may open and close again without a command, before it is ended. */
+export const sshWastedSessionsMax = 16;
+/** `git upload-pack` children at one time, over all peers; how long one may take; bytes of request one may be sent. */
+export const uploadPacksMax = 16;
+export const uploadPackDeadlineMs = 600_000;
+export const uploadRequestBytesMax: number = 8 * 1_024 * 1_024;
+/** Bytes that may wait in the socket of a peer that reads slowly, before its child is paused. */
+export const socketBacklogBytesMax: number = 1_048_576;
+/** Ports tried upward from the asked one when that is taken. */
+export const listenProbesMax = 20;
+/** How long a closing server or connection waits for the other end. */
+export const meshCloseGraceMs = 1_000;
+/** ssh client: dialling with login, and one short command. */
+export const dialDeadlineMs = 10_000;
+export const headsDeadlineMs = 10_000;
+
 /** One bulk append through git fast-import, while its lines are built; 100 000 lines take about 5 s. */
 export const bulkDeadlineMs = 600_000;
 

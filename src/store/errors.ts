@@ -6,11 +6,44 @@
 /** Whether trying the same thing again can help: at once, after a while or a repair elsewhere, or not at all. */
 export type Retry = 'now' | 'later' | 'never';
 
-/**
- * Every code with its default retry. Stable: scripts and docs/errors.md name them, and a test compares that list with
- * this one. Other layers add their codes here, so that there is one list.
- */
-export const operatingCodes = {
+/** Closed list of the codes. Stable: scripts and docs/errors.md name them, and a test compares that list with this one. */
+export type OperatingCode =
+  | 'HOME_UNKNOWN'
+  | 'HOME_NOT_ABSOLUTE'
+  | 'HOME_MISSING'
+  | 'HOME_UNSAFE'
+  | 'HOME_EXISTS'
+  | 'HOME_PATH_TOO_LONG'
+  | 'HOME_LOCKED'
+  | 'HOME_LOCK_DAMAGED'
+  | 'KEY_MISSING'
+  | 'KEY_UNSAFE'
+  | 'KEY_DAMAGED'
+  | 'PROGRAM_MISSING'
+  | 'PROGRAM_TOO_OLD'
+  | 'CHILD_FAILED'
+  | 'CHILD_TIMEOUT'
+  | 'CHILD_OUTPUT'
+  | 'REPOSITORY_MISSING'
+  | 'REPOSITORY_OWNER'
+  | 'OBJECT_MISSING'
+  | 'OBJECT_DAMAGED'
+  | 'REF_DAMAGED'
+  | 'REF_LOCKED'
+  | 'REF_CHANGED'
+  | 'BRANCH_DAMAGED'
+  | 'BRANCH_REWOUND'
+  | 'LOG_FULL'
+  | 'WRITER_BROKEN'
+  | 'IMPORT_UNREADABLE'
+  | 'LISTEN_FAILED'
+  | 'DISK_FAILED'
+  | 'DISK_FULL'
+  | 'FILE_UNSAFE'
+  | 'DATABASE_FAILED';
+
+/** The default retry of every code. Other layers add their codes to the type and here, so that there is one list. */
+export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   // Home folder
   HOME_UNKNOWN: 'never',
   HOME_NOT_ABSOLUTE: 'never',
@@ -42,15 +75,16 @@ export const operatingCodes = {
   BRANCH_REWOUND: 'never',
   LOG_FULL: 'never',
   WRITER_BROKEN: 'now',
+  // Import
+  IMPORT_UNREADABLE: 'never',
+  // ssh server
+  LISTEN_FAILED: 'later',
   // Disk and derived files
   DISK_FAILED: 'later',
   DISK_FULL: 'later',
   FILE_UNSAFE: 'never',
   DATABASE_FAILED: 'later',
-} as const satisfies Record<string, Retry>;
-
-/** Closed list of the codes. */
-export type OperatingCode = keyof typeof operatingCodes;
+};
 
 /** What an `OperatingError` is made of. */
 export interface OperatingErrorOptions {

@@ -1,0 +1,261 @@
+/**
+ * Reading objects: loose ones in process, packed ones through one `git cat-file` child per session. Sizes come first, so
+ * that nothing oversized is ever read; the content is hashed, so that damage is found where it is (git itself does not
+ * check the hash when it prints an object). Works on our repository and through a quarantine alike.
+ */
+
+import fs from 'node:fs';
+import path from 'node:path';
+import { inflateSync } from 'node:zlib';
+import { startChild, type RunningChild, failedChild } from '../child.ts';
+import { diskError, OperatingError, systemCode } from '../errors.ts';
+import { isOid, objectId, type ObjectType } from './object-id.ts';
+import { gitRequest, type ObjectView } from './repository.ts';
+
+/** What an object is, before it is read. */
+export interface ObjectInfo {
+  readonly type: string;
+  readonly bytes: number;
+}
+
+/** Why an object could not be had. `DAMAGED` names the file when there is one. */
+export interface ObjectFault {
+  readonly ok: false;
+  readonly code: 'MISSING' | 'TOO_LARGE' | 'WRONG_TYPE' | 'DAMAGED';
+  readonly oid: string;
+  readonly detail: string;
+}
+
+/** An object that was read and whose content has the id that was asked for. */
+export interface ReadObject {
+  readonly ok: true;
+  readonly oid: string;
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** What is asked of every object in one `read`. */
+export interface ReadLimits {
+  readonly type: ObjectType;
+  readonly bytesMax: number;
+}
+
+/** One reading session. At most one git child, started when a packed object is first asked for. */
+export interface ObjectReader {
+  /** Answers in the order asked; null = not there (or, for a loose object, not readable: `read` says why). */
+  info(oids: readonly string[]): Promise<(ObjectInfo | null)[]>;
+  /** Answers in the order asked. Sizes are checked before any content is read. */
+  read(oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]>;
+  close(): Promise<void>;
+}
+
+/** Header of a loose object at most: `commit 18446744073709551615\0`. */
+const headerBytesMax = 32;
+/** Objects asked of the child in one go: bounds what waits in its pipe. */
+const batchObjectsMax = 1_024;
+
+function loosePath(view: ObjectView, oid: string): string | undefined {
+  for (const folder of [view.objectDir, ...view.alternates]) {
+    const file = path.join(folder, oid.slice(0, 2), oid.slice(2));
+    if (fs.statSync(file, { throwIfNoEntry: false }) !== undefined) return file;
+  }
+  return undefined;
+}
+
+function fault(code: ObjectFault['code'], oid: string, detail: string): ObjectFault {
+  return { ok: false, code, oid, detail };
+}
+
+/** Reads a loose object that is not larger than `bytesMax`; undefined when there is no such file. */
+function readLoose(view: ObjectView, oid: string, bytesMax: number): ReadObject | ObjectFault | undefined {
+  const file = loosePath(view, oid);
+  if (file === undefined) return undefined;
+  let full: Buffer;
+  try {
+    const raw = fs.readFileSync(file);
+    if (raw.length === 0) return fault('DAMAGED', oid, `${file} is empty`);
+    full = inflateSync(raw, { maxOutputLength: bytesMax + headerBytesMax });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ERR_BUFFER_TOO_LARGE') return fault('TOO_LARGE', oid, `more than ${bytesMax} bytes`);
+    if (code.startsWith('Z_')) return fault('DAMAGED', oid, `${file} does not decompress (${code})`);
+    throw diskError(error, 'read', file);
+  }
+  return checkLoose(full, { oid, file, bytesMax });
+}
+
+function checkLoose(full: Buffer, expected: { oid: string; file: string; bytesMax: number }): ReadObject | ObjectFault {
+  const { oid, file, bytesMax } = expected;
+  const end = full.indexOf(0);
+  const header = /^([a-z]{3,6}) (\d{1,15})$/.exec(end < 0 ? '' : full.toString('latin1', 0, end));
+  const content = full.subarray(end + 1);
+  if (header === null || Number(header[2]) !== content.length) return fault('DAMAGED', oid, `${file} has no valid object header`);
+  const type = header[1] ?? '';
+  if (objectId(type, content) !== oid) return fault('DAMAGED', oid, `${file} holds other content than its name says`);
+  if (content.length > bytesMax) return fault('TOO_LARGE', oid, `${content.length} bytes, at most ${bytesMax} are allowed`);
+  return { ok: true, oid, type, content };
+}
+
+/** A `git cat-file --batch-command --buffer` child: requests in, answers in the same order. */
+interface CatFile {
+  info(oids: readonly string[]): Promise<(ObjectInfo | null)[]>;
+  contents(oids: readonly string[], infos: readonly ObjectInfo[]): Promise<Buffer[]>;
+  close(): Promise<void>;
+}
+
+function startCatFile(view: ObjectView, deadlineMs: number | undefined): CatFile {
+  const args = ['cat-file', '--batch-command', '--buffer'];
+  const request = gitRequest(view, { args, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
+  const child = startChild(request);
+  const source = byteSource(child, args);
+  const ask = (verb: string, oids: readonly string[]): void => {
+    child.stdin.write(`${oids.map((oid) => `${verb} ${oid}\n`).join('')}flush\n`);
+  };
+  return {
+    async info(oids) {
+      ask('info', oids);
+      const infos: (ObjectInfo | null)[] = [];
+      for (const oid of oids) infos.push(parseInfo(await source.line(), oid));
+      return infos;
+    },
+    async contents(oids, infos) {
+      ask('contents', oids);
+      const contents: Buffer[] = [];
+      for (const info of infos) {
+        await source.line();
+        contents.push(await source.bytes(info.bytes));
+        await source.bytes(1);
+      }
+      return contents;
+    },
+    async close() {
+      child.stdin.end();
+      child.stdout.resume();
+      await child.done.catch(() => undefined);
+    },
+  };
+}
+
+function parseInfo(line: string, oid: string): ObjectInfo | null {
+  const match = /^([0-9a-f]{40}) ([a-z]+) (\d+)$/.exec(line);
+  if (match === null || match[1] !== oid) return null;
+  return { type: match[2] ?? '', bytes: Number(match[3]) };
+}
+
+interface ByteSource {
+  line(): Promise<string>;
+  bytes(count: number): Promise<Buffer>;
+}
+
+/** Pulls lines and exact byte counts out of a child's stdout. Rejects when the child ends first. */
+function byteSource(child: RunningChild, args: readonly string[]): ByteSource {
+  const iterator = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let held: Buffer = Buffer.alloc(0);
+  const more = async (): Promise<Buffer> => {
+    const next = await iterator.next();
+    if (next.done !== true) return next.value;
+    throw failedChild({ command: 'git', args }, await child.done);
+  };
+  return {
+    async line() {
+      let end = held.indexOf(0x0a);
+      while (end < 0) {
+        held = Buffer.concat([held, await more()]);
+        end = held.indexOf(0x0a);
+      }
+      const line = held.toString('latin1', 0, end);
+      held = held.subarray(end + 1);
+      return line;
+    },
+    async bytes(count) {
+      const parts: Buffer[] = [held];
+      let bytes = held.length;
+      while (bytes < count) {
+        const chunk = await more();
+        parts.push(chunk);
+        bytes += chunk.length;
+      }
+      const all = parts.length === 1 ? held : Buffer.concat(parts, bytes);
+      held = all.subarray(count);
+      return all.subarray(0, count);
+    },
+  };
+}
+
+/** Opens a reading session; call `close` when done. `deadlineMs` bounds the life of the git child, if one is needed. */
+export function openReader(view: ObjectView, options: { deadlineMs?: number } = {}): ObjectReader {
+  let catFile: CatFile | undefined;
+  const packed = (): CatFile => (catFile ??= startCatFile(view, options.deadlineMs));
+  return {
+    info: (oids) => readInfos(oids, packed),
+    read: (oids, limits) => readAll(view, { oids, limits }, packed),
+    close: async () => {
+      await catFile?.close();
+      catFile = undefined;
+    },
+  };
+}
+
+async function readInfos(oids: readonly string[], packed: () => CatFile): Promise<(ObjectInfo | null)[]> {
+  const infos: (ObjectInfo | null)[] = [];
+  for (const batch of batches(oids)) infos.push(...(await packed().info(batch)));
+  return infos;
+}
+
+async function readAll(
+  view: ObjectView,
+  request: { oids: readonly string[]; limits: ReadLimits },
+  packed: () => CatFile,
+): Promise<(ReadObject | ObjectFault)[]> {
+  const { oids, limits } = request;
+  const answers = new Map<string, ReadObject | ObjectFault>();
+  const others: string[] = [];
+  for (const oid of oids) {
+    if (!isOid(oid)) answers.set(oid, fault('MISSING', oid, 'not an object id'));
+    const loose = answers.has(oid) ? undefined : readLoose(view, oid, limits.bytesMax);
+    if (loose !== undefined) answers.set(oid, loose);
+    else if (!answers.has(oid)) others.push(oid);
+  }
+  for (const batch of batches(others)) for (const answer of await readPacked(packed(), batch, limits)) answers.set(answer.oid, answer);
+  return oids.map((oid) => requireType(answers.get(oid) ?? fault('MISSING', oid, 'no answer'), limits.type));
+}
+
+async function readPacked(catFile: CatFile, oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]> {
+  const infos = await catFile.info(oids);
+  const answers: (ReadObject | ObjectFault)[] = [];
+  const wanted: { oid: string; info: ObjectInfo }[] = [];
+  oids.forEach((oid, index) => {
+    const info = infos[index] ?? null;
+    if (info === null) answers.push(fault('MISSING', oid, 'no such object'));
+    else if (info.bytes > limits.bytesMax) answers.push(fault('TOO_LARGE', oid, `${info.bytes} bytes, at most ${limits.bytesMax} are allowed`));
+    else wanted.push({ oid, info });
+  });
+  const contents = await catFile.contents(wanted.map((w) => w.oid), wanted.map((w) => w.info));
+  wanted.forEach(({ oid, info }, index) => {
+    const content = contents[index] ?? Buffer.alloc(0);
+    const intact = objectId(info.type, content) === oid;
+    answers.push(intact ? { ok: true, oid, type: info.type, content } : fault('DAMAGED', oid, 'its packed content has another hash'));
+  });
+  return answers;
+}
+
+function requireType(answer: ReadObject | ObjectFault, type: ObjectType): ReadObject | ObjectFault {
+  if (!answer.ok || answer.type === type) return answer;
+  return fault('WRONG_TYPE', answer.oid, `is a ${answer.type}, not a ${type}`);
+}
+
+function* batches(oids: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < oids.length; at += batchObjectsMax) yield oids.slice(at, at + batchObjectsMax);
+}
+
+/**
+ * A fault in our own repository is an operating failure: it names the object, the place and the next command.
+ * `where` is how a person would find it (`log/alpha: 00/03/17.jsonl`).
+ */
+export function objectError(answer: ObjectFault, where: string): OperatingError {
+  const missing = answer.code === 'MISSING';
+  return new OperatingError(missing ? 'OBJECT_MISSING' : 'OBJECT_DAMAGED', `${where}: object ${answer.oid} is ${missing ? 'missing' : 'damaged'}: ${answer.detail}`, {
+    hint: 'run: memctl doctor --repair (it fetches the object again from peers, or rebuilds it from the plain copies)',
+  });
+}

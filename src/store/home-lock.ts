@@ -1,0 +1,100 @@
+/**
+ * The home lock: exactly one process writes to a home. Node has no flock, so an SQLite file is held with BEGIN EXCLUSIVE;
+ * the kernel releases it when the process ends, by SIGKILL too. Who holds it stands in a note beside it, for people only:
+ * reading the lock file itself would drop our own lock (POSIX locks end when any descriptor of the file is closed).
+ */
+
+import fs from 'node:fs';
+import Database from 'better-sqlite3';
+import { diskError, OperatingError, printable, systemCode } from './errors.ts';
+import type { Home } from './home.ts';
+
+declare const held: unique symbol;
+
+/** Proof that this process holds the lock of a home. */
+export interface HomeLock {
+  readonly home: Home;
+  /** Gives the lock back. Safe to call twice. */
+  release(): void;
+  readonly [held]: true;
+}
+
+/** What the note beside the lock says. */
+export interface LockOwner {
+  readonly pid: number;
+  /** ISO time. */
+  readonly since: string;
+  /** Program name, `memd` or `memctl`. */
+  readonly program: string;
+}
+
+/**
+ * Takes the lock at once or not at all.
+ * Errors: `HOME_LOCKED` (says who holds it and what to do), `HOME_LOCK_DAMAGED`, `DISK_FAILED`, `DISK_FULL`.
+ */
+export function lockHome(home: Home, options: { program: string; now: Date }): HomeLock {
+  const database = openLockFile(home);
+  try {
+    database.pragma('journal_mode = MEMORY');
+    database.exec('BEGIN EXCLUSIVE');
+    fs.chmodSync(home.lock, 0o600);
+    writeNote(home, { pid: process.pid, since: options.now.toISOString(), program: options.program });
+  } catch (error) {
+    database.close();
+    throw lockError(error, home);
+  }
+  let open = true;
+  const release = (): void => {
+    if (!open) return;
+    open = false;
+    fs.rmSync(home.lockNote, { force: true });
+    database.close();
+  };
+  return { home, release } as HomeLock;
+}
+
+function openLockFile(home: Home): Database.Database {
+  try {
+    return new Database(home.lock, { timeout: 0 });
+  } catch (error) {
+    throw lockError(error, home);
+  }
+}
+
+function lockError(error: unknown, home: Home): OperatingError {
+  const code = systemCode(error);
+  if (code.startsWith('SQLITE_BUSY')) {
+    const owner = readLockOwner(home);
+    const who = owner === undefined ? 'another process' : `${owner.program}, process ${owner.pid}, since ${owner.since}`;
+    return new OperatingError('HOME_LOCKED', `home ${home.dir} is in use by ${who}`, {
+      hint: owner === undefined ? 'stop it, or wait for it' : `wait for it, or stop it: kill ${owner.pid}`,
+    });
+  }
+  if (code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT') {
+    return new OperatingError('HOME_LOCK_DAMAGED', `${home.lock} is not a lock file of memd`, {
+      cause: error,
+      hint: `make sure that no memd runs, then remove it: rm ${home.lock}`,
+    });
+  }
+  return diskError(error, 'lock', home.lock);
+}
+
+function writeNote(home: Home, owner: LockOwner): void {
+  const temporary = `${home.lockNote}.tmp`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, `${JSON.stringify(owner)}\n`, { mode: 0o600, flag: 'wx' });
+  fs.renameSync(temporary, home.lockNote);
+}
+
+/** Who holds the lock according to the note; undefined when there is none that can be read. */
+export function readLockOwner(home: Home): LockOwner | undefined {
+  try {
+    const note: unknown = JSON.parse(fs.readFileSync(home.lockNote, 'utf8').slice(0, 1_000));
+    if (typeof note !== 'object' || note === null) return undefined;
+    const { pid, since, program } = note as Record<string, unknown>;
+    if (typeof pid !== 'number' || typeof since !== 'string' || typeof program !== 'string') return undefined;
+    return { pid, since: printable(since), program: printable(program) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The tree of a log as git holds it: reading a commit's segments in order, and nothing but the expected shape. Used for
+ * our own branches and, through a quarantine, for what a peer sent; so every fault is a value here.
+ */
+
+import { segmentBytesMax, segmentFanout, segmentSealBytes } from '../core/limits.ts';
+import { segmentPath, splitLines } from '../core/segments.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { decodeCommit, decodeTree, type TreeEntry } from './git/object-id.ts';
+import { OperatingError } from './errors.ts';
+import { type ObjectFault, type ObjectReader, type ReadObject } from './git/reader.ts';
+
+/** One segment file of a log. */
+export interface Segment {
+  readonly index: number;
+  readonly oid: string;
+}
+
+/** The files of a log at one commit, in order, and the folders that hold the last of them (for the next append). */
+export interface LogLayout {
+  readonly commit: string;
+  readonly parents: readonly string[];
+  readonly segments: readonly Segment[];
+  /** Entries of the root, of its last folder, and of that one's last folder. */
+  readonly openFolders: readonly [readonly TreeEntry[], readonly TreeEntry[], readonly TreeEntry[]];
+}
+
+/** Why a tree is not a log. `OBJECT_DAMAGED` and `OBJECT_MISSING` concern the object store, the others what was sent. */
+export type LogTreeFault = 'OBJECT_MISSING' | 'OBJECT_DAMAGED' | 'NOT_A_COMMIT' | 'TREE_SHAPE' | 'TOO_LARGE';
+
+/** Bytes of a commit at most; ours have about 300. */
+const commitBytesMax = 65_536;
+/** Bytes of a full folder: 64 entries of mode, name, NUL and 20 bytes of id. */
+const treeBytesMax = segmentFanout * (6 + 1 + 8 + 1 + 20);
+
+function faultCode(fault: ObjectFault): LogTreeFault {
+  const codes = { MISSING: 'OBJECT_MISSING', DAMAGED: 'OBJECT_DAMAGED', TOO_LARGE: 'TOO_LARGE', WRONG_TYPE: 'TREE_SHAPE' } as const;
+  return codes[fault.code];
+}
+
+/** A fault in an object at a path of the tree ('' = the commit or root). */
+function objectFault(fault: ObjectFault, at: string): Result<never, LogTreeFault> {
+  return refuse(faultCode(fault), `${at === '' ? 'object' : at}: ${fault.oid} ${fault.detail}`);
+}
+
+interface Folder {
+  readonly path: string;
+  readonly oid: string;
+}
+
+/** The children of a folder: names 00, 01, … without a gap, all folders (or, at the last level, all plain files). */
+function readEntries(folder: Folder, content: Buffer, leaf: boolean): Result<readonly TreeEntry[], LogTreeFault> {
+  const entries = decodeTree(content);
+  const at = folder.path === '' ? 'the root folder' : folder.path;
+  if (entries === undefined || entries.length === 0) return refuse('TREE_SHAPE', `${at} is not a folder with entries`);
+  if (entries.length > segmentFanout) return refuse('TREE_SHAPE', `${at} has more than ${segmentFanout} entries`);
+  for (const [index, entry] of entries.entries()) {
+    const name = `${String(index).padStart(2, '0')}${leaf ? '.jsonl' : ''}`;
+    if (entry.name !== name) return refuse('TREE_SHAPE', `${at} has an entry where ${name} was expected`);
+    if (entry.mode !== (leaf ? '100644' : '40000')) return refuse('TREE_SHAPE', `${at}/${name} is not a plain ${leaf ? 'file' : 'folder'}`);
+  }
+  return ok(entries.map(({ name, oid }) => ({ name, oid, folder: !leaf })));
+}
+
+async function readOne(reader: ObjectReader, oid: string, limits: { type: 'commit' | 'tree'; bytesMax: number }): Promise<ReadObject | ObjectFault> {
+  const [answer] = await reader.read([oid], limits);
+  return answer ?? { ok: false, code: 'MISSING', oid, detail: 'no answer' };
+}
+
+/**
+ * Reads the layout of a log at a commit. Only folders are read, no segment. Only the last folder of each level may have
+ * fewer than 64 entries, so the layout is the one that the lines alone decide.
+ */
+export async function readLogLayout(reader: ObjectReader, commit: string): Promise<Result<LogLayout, LogTreeFault>> {
+  const object = await readOne(reader, commit, { type: 'commit', bytesMax: commitBytesMax });
+  if (!object.ok) return object.code === 'WRONG_TYPE' ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`) : objectFault(object, '');
+  const header = decodeCommit(object.content);
+  if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
+  let folders: readonly Folder[] = [{ path: '', oid: header.tree }];
+  const open: (readonly TreeEntry[])[] = [];
+  for (const leaf of [false, false, true]) {
+    const level = await readLevel(reader, folders, leaf);
+    if (!level.ok) return level;
+    open.push(level.value.last);
+    folders = level.value.children;
+  }
+  const [first = [], second = [], third = []] = open;
+  return ok({
+    commit,
+    parents: header.parents,
+    segments: folders.map((file, index) => ({ index, oid: file.oid })),
+    openFolders: [first, second, third],
+  });
+}
+
+async function readLevel(
+  reader: ObjectReader,
+  folders: readonly Folder[],
+  leaf: boolean,
+): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[] }, LogTreeFault>> {
+  const answers = await reader.read(folders.map((folder) => folder.oid), { type: 'tree', bytesMax: treeBytesMax });
+  const children: Folder[] = [];
+  let last: readonly TreeEntry[] = [];
+  for (const [index, folder] of folders.entries()) {
+    const answer = answers[index];
+    if (answer === undefined || !answer.ok) return objectFault(answer ?? { ok: false, code: 'MISSING', oid: folder.oid, detail: 'no answer' }, folder.path);
+    const entries = readEntries(folder, answer.content, leaf);
+    if (!entries.ok) return entries;
+    last = entries.value;
+    if (index < folders.length - 1 && last.length < segmentFanout) return refuse('TREE_SHAPE', `${folder.path} is not full, but a later folder exists`);
+    for (const entry of last) children.push({ path: folder.path === '' ? entry.name : `${folder.path}/${entry.name}`, oid: entry.oid });
+  }
+  return ok({ children, last });
+}
+
+/** Lines of consecutive segments. A line is text where its bytes are UTF-8, else the bytes, for the parser to refuse. */
+export interface SegmentLines {
+  readonly segment: Segment;
+  readonly content: Buffer;
+  readonly lines: readonly (string | Uint8Array)[];
+}
+
+/** How many segments are read at a time: about 1 MiB, so that memory stays flat over a log of any length. */
+const segmentsAtATime = 64;
+
+/**
+ * Reads segments in order, from the given index on. Ends with a fault at the first one that is missing, damaged, too
+ * large, empty, does not end in a newline (a torn tail is never joined to the next line), is sealed too early or grew on
+ * after it should have been sealed.
+ */
+export async function* readSegments(reader: ObjectReader, layout: LogLayout, from = 0): AsyncGenerator<Result<SegmentLines, LogTreeFault>> {
+  for (let start = from; start < layout.segments.length; start += segmentsAtATime) {
+    const batch = layout.segments.slice(start, start + segmentsAtATime);
+    const answers = await reader.read(batch.map((segment) => segment.oid), { type: 'blob', bytesMax: segmentBytesMax });
+    for (const [index, segment] of batch.entries()) {
+      const answer = answers[index];
+      if (answer === undefined || !answer.ok) {
+        yield objectFault(answer ?? { ok: false, code: 'MISSING', oid: segment.oid, detail: 'no answer' }, segmentPath(segment.index));
+        return;
+      }
+      const result = splitSegment(segment, answer.content, segment.index === layout.segments.length - 1);
+      yield result;
+      if (!result.ok) return;
+    }
+  }
+}
+
+function splitSegment(segment: Segment, content: Buffer, last: boolean): Result<SegmentLines, LogTreeFault> {
+  const at = segmentPath(segment.index);
+  if (content.length === 0) return refuse('TREE_SHAPE', `${at} is empty`);
+  if (content.at(-1) !== 0x0a) return refuse('TREE_SHAPE', `${at} does not end in a newline: its last line is torn`);
+  if (!last && content.length < segmentSealBytes) return refuse('TREE_SHAPE', `${at} is followed by another segment, but is not full`);
+  const beforeLastLine = content.lastIndexOf(0x0a, content.length - 2) + 1;
+  if (beforeLastLine >= segmentSealBytes) return refuse('TREE_SHAPE', `${at} holds a line beyond its seal`);
+  return ok({ segment, content, lines: splitLines(content).lines });
+}
+
+/** Turns a fault of our own branch into an operating failure that names log, place and next command. */
+export function logError(host: string, fault: { readonly code: LogTreeFault; readonly detail: string }): OperatingError {
+  const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
+  return new OperatingError(code, `log ${host}: ${fault.detail}`, {
+    hint: 'run: memctl doctor --repair (it restores the log from peers, or from the plain copy in logs/)',
+  });
+}

@@ -1,0 +1,189 @@
+/**
+ * Branch `trust`: one file per trust op, `ab/<id>.json`, merged by union. The file holds the op's canonical text and a
+ * newline. What the ops mean is decided in core; here they are texts under their ids.
+ */
+
+import { trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { decodeUtf8 } from '../crypto/text.ts';
+import { OperatingError } from './errors.ts';
+import { decodeCommit, decodeTree, encodeObject, encodeTree, type EncodedObject, type TreeEntry } from './git/object-id.ts';
+import { commitObjects } from './git/objects.ts';
+import { openReader, type ObjectFault, type ObjectReader } from './git/reader.ts';
+import { readRef, trustRef } from './git/refs.ts';
+import type { ObjectView, Repository } from './git/repository.ts';
+
+/** One trust op as stored: the id that its file name claims (not checked here), and its canonical text. */
+export interface StoredTrustOp {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** The branch at one commit; `oid` null and no ops when there is no branch. Ops are sorted by id. */
+export interface StoredTrust {
+  readonly oid: string | null;
+  readonly ops: readonly StoredTrustOp[];
+}
+
+/** Why a tree is not a trust branch. */
+export type TrustTreeFault = 'OBJECT_MISSING' | 'OBJECT_DAMAGED' | 'NOT_A_COMMIT' | 'TREE_SHAPE' | 'TOO_LARGE';
+
+const commitBytesMax = 65_536;
+/** Bytes of one folder entry: mode, name of 69 characters, NUL, id. */
+const entryBytes = 7 + 69 + 1 + 20;
+const foldersMax = 256;
+
+function objectFault(fault: ObjectFault | undefined, at: string): Result<never, TrustTreeFault> {
+  const codes = { MISSING: 'OBJECT_MISSING', DAMAGED: 'OBJECT_DAMAGED', TOO_LARGE: 'TOO_LARGE', WRONG_TYPE: 'TREE_SHAPE' } as const;
+  return fault === undefined ? refuse('OBJECT_MISSING', `${at}: no answer`) : refuse(codes[fault.code], `${at}: ${fault.oid} ${fault.detail}`);
+}
+
+interface OpFile {
+  readonly id: string;
+  readonly oid: string;
+}
+
+async function readFolder(reader: ObjectReader, oid: string, entriesMax: number): Promise<Result<ReturnType<typeof decodeTree> & object, TrustTreeFault>> {
+  const [answer] = await reader.read([oid], { type: 'tree', bytesMax: entriesMax * entryBytes });
+  if (answer === undefined || !answer.ok) return objectFault(answer, 'trust folder');
+  const entries = decodeTree(answer.content);
+  return entries === undefined ? refuse('TREE_SHAPE', 'a trust folder cannot be read') : ok(entries);
+}
+
+/** Every op file of the tree of a commit. */
+async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<readonly OpFile[], TrustTreeFault>> {
+  const [object] = await reader.read([commit], { type: 'commit', bytesMax: commitBytesMax });
+  if (object === undefined || !object.ok) return object?.code === 'WRONG_TYPE' ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`) : objectFault(object, 'trust commit');
+  const header = decodeCommit(object.content);
+  if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
+  const root = await readFolder(reader, header.tree, foldersMax);
+  if (!root.ok) return root;
+  const files: OpFile[] = [];
+  for (const folder of root.value) {
+    if (!/^[0-9a-f]{2}$/.test(folder.name) || folder.mode !== '40000') return refuse('TREE_SHAPE', 'the trust root holds something else than folders 00 to ff');
+    const entries = await readFolder(reader, folder.oid, trustOpsMax);
+    if (!entries.ok) return entries;
+    for (const entry of entries.value) {
+      const id = /^([0-9a-f]{64})\.json$/.exec(entry.name)?.[1];
+      if (id === undefined || !id.startsWith(folder.name) || entry.mode !== '100644') return refuse('TREE_SHAPE', `trust folder ${folder.name} holds something else than op files`);
+      files.push({ id, oid: entry.oid });
+    }
+    if (files.length > trustOpsMax) return refuse('TOO_LARGE', `more than ${trustOpsMax} trust ops`);
+  }
+  return ok(files);
+}
+
+/** Ops whose files are read at a time. */
+const filesAtATime = 256;
+
+/**
+ * Reads the trust ops of a commit, ours or (through a quarantine) a peer's. Shape and sizes are checked first. `known`
+ * ids are left out without being read. A file that is not UTF-8 text with one final newline refuses the tree.
+ */
+export async function readTrustCommit(view: ObjectView, commit: string, known?: (id: string) => boolean): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+  const reader = openReader(view);
+  try {
+    const files = await listOpFiles(reader, commit);
+    if (!files.ok) return files;
+    const wanted = known === undefined ? files.value : files.value.filter((file) => !known(file.id));
+    return await readOpFiles(reader, wanted);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function readOpFiles(reader: ObjectReader, files: readonly OpFile[]): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+  const ops: StoredTrustOp[] = [];
+  for (let start = 0; start < files.length; start += filesAtATime) {
+    const batch = files.slice(start, start + filesAtATime);
+    const answers = await reader.read(batch.map((file) => file.oid), { type: 'blob', bytesMax: trustOpBytesMax + 1 });
+    for (const [index, { id }] of batch.entries()) {
+      const answer = answers[index];
+      if (answer === undefined || !answer.ok) return objectFault(answer, `trust op ${id}`);
+      const text = decodeUtf8(answer.content);
+      if (text === undefined || text.indexOf('\n') !== text.length - 1) return refuse('TREE_SHAPE', `trust op ${id} is not one line of text`);
+      ops.push({ id, text: text.slice(0, -1) });
+    }
+  }
+  return ok(ops);
+}
+
+/**
+ * Reads our own branch. Errors: `REF_DAMAGED`, `OBJECT_DAMAGED`, `OBJECT_MISSING`, `BRANCH_DAMAGED`.
+ */
+export async function readTrust(repository: Repository): Promise<StoredTrust> {
+  const oid = readRef(repository, trustRef);
+  if (oid === null) return { oid, ops: [] };
+  const ops = await readTrustCommit(repository, oid);
+  if (!ops.ok) throw trustError(ops);
+  return { oid, ops: ops.value };
+}
+
+function trustError(fault: { code: TrustTreeFault; detail: string }): OperatingError {
+  const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
+  return new OperatingError(code, `branch trust: ${fault.detail}`, { hint: 'run: memctl doctor --repair (it takes the trust set from peers again)' });
+}
+
+/**
+ * Adds ops to our branch as one commit, durable on return; ops that are there already are left alone. `seconds` dates
+ * the commit (the newest op's claimed time). Gives the commit; null when there is still no branch (no op given, none held).
+ * Errors: as `readTrust`, `commitObjects`.
+ */
+export async function addTrustOps(
+  repository: Repository,
+  options: { ops: readonly StoredTrustOp[]; author: string; seconds: number },
+): Promise<string | null> {
+  const expected = readRef(repository, trustRef);
+  const files = expected === null ? [] : await ownFiles(repository, expected);
+  const held = new Map(files.map((file) => [file.id, file.oid]));
+  const objects: EncodedObject[] = [];
+  for (const op of options.ops) {
+    if (held.has(op.id)) continue;
+    const blob = encodeObject('blob', Buffer.from(`${op.text}\n`));
+    held.set(op.id, blob.oid);
+    objects.push(blob);
+  }
+  if (objects.length === 0) return expected;
+  const added = objects.length;
+  const root = buildTree(held, objects);
+  return commitObjects(repository, {
+    ref: trustRef,
+    expected,
+    objects,
+    tree: root,
+    author: options.author,
+    seconds: options.seconds,
+    message: `trust: ${added} op${added === 1 ? '' : 's'}\n`,
+  });
+}
+
+async function ownFiles(repository: Repository, commit: string): Promise<readonly OpFile[]> {
+  const reader = openReader(repository);
+  try {
+    const files = await listOpFiles(reader, commit);
+    if (!files.ok) throw trustError(files);
+    return files.value;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Writes every folder, changed or not: there are at most 256 small ones, and ops are made by people, a few a year. */
+function buildTree(files: ReadonlyMap<string, string>, objects: EncodedObject[]): string {
+  const folders = new Map<string, TreeEntry[]>();
+  for (const [id, oid] of files) {
+    const name = id.slice(0, 2);
+    const entries = folders.get(name) ?? [];
+    entries.push({ name: `${id}.json`, oid, folder: false });
+    folders.set(name, entries);
+  }
+  const root: TreeEntry[] = [];
+  for (const [name, entries] of folders) {
+    const tree = encodeTree(entries);
+    objects.push(tree);
+    root.push({ name, oid: tree.oid, folder: true });
+  }
+  const top = encodeTree(root);
+  objects.push(top);
+  return top.oid;
+}

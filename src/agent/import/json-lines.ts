@@ -1,0 +1,89 @@
+import type { BodyInput } from '../../core/event.ts';
+import { lineBytesMax } from '../../core/limits.ts';
+import { ok, refuse, type Result } from '../../crypto/result.ts';
+import { decodeUtf8 } from '../../crypto/text.ts';
+import { plainEvent, type PlainEventFault } from './plain-event.ts';
+import type { ImportPlan, ImportRemark } from './types.ts';
+
+/** Why a line is left out. */
+type JsonLineFault = PlainEventFault | 'NOT_UTF8' | 'NOT_JSON' | 'NOT_AN_OBJECT' | 'REPEATED_KEY' | 'NOT_PLAIN';
+
+interface JsonLine {
+  readonly event: BodyInput;
+  readonly hadSession: boolean;
+}
+
+/** Fields that the importing host sets. A line that brings them is somebody's log line or body, not a plain event. */
+const stampFields = ['mesh', 'host', 'at', 'nonce'] as const;
+
+/**
+ * Reads JSON lines: one event body each, without mesh, host, at and nonce. Split at 0x0A only. A line that is not one
+ * is named by its number and does not stop the others; blank lines carry nothing. Pure.
+ */
+export function readJsonLines(bytes: Uint8Array, name: string): ImportPlan {
+  const events: BodyInput[] = [];
+  const skipped: ImportRemark[] = [];
+  const noted: ImportRemark[] = [];
+  for (const [i, line] of splitLines(bytes).entries()) {
+    if (isBlank(line)) continue;
+    const what = `${name} line ${i + 1}`;
+    const read = readJsonLine(line);
+    if (!read.ok) skipped.push({ what, why: read.detail });
+    else events.push(read.value.event);
+    if (read.ok && read.value.hadSession) noted.push({ what, why: 'its session is replaced by import:jsonl' });
+  }
+  return { kind: 'jsonl', events, skipped, noted };
+}
+
+function splitLines(bytes: Uint8Array): readonly Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  if (start < bytes.length) lines.push(bytes.subarray(start));
+  return lines;
+}
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}
+
+function readJsonLine(line: Uint8Array): Result<JsonLine, JsonLineFault> {
+  if (line.length > lineBytesMax) return refuse('TOO_LONG', `${line.length} bytes, more than a line of a log may have`);
+  const text = decodeUtf8(line)?.replace(/^\uFEFF/, '');
+  if (text === undefined) return refuse('NOT_UTF8', 'not UTF-8 text');
+  const record = parseRecord(text);
+  if (!record.ok) return record;
+  const stamped = stampFields.filter((field) => Object.hasOwn(record.value, field));
+  if (stamped.length > 0) return refuse('NOT_PLAIN', `it has ${stamped.join(', ')}: from a log, not a plain event`);
+  const { session, ...input } = record.value;
+  const event = plainEvent(input as unknown as BodyInput);
+  return event.ok ? ok({ event: event.value, hadSession: session !== undefined }) : event;
+}
+
+function parseRecord(text: string): Result<Readonly<Record<string, unknown>>, JsonLineFault> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refuse('NOT_JSON', 'not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return refuse('NOT_AN_OBJECT', 'not a JSON object');
+  if (memberCount(text) !== Object.keys(value).length) return refuse('REPEATED_KEY', 'a key stands twice in it');
+  return ok(value as Readonly<Record<string, unknown>>);
+}
+
+/** Members of the outermost object as they stand in a text that is known to be JSON: `JSON.parse` drops repeats. */
+function memberCount(text: string): number {
+  let depth = 0;
+  let members = 0;
+  for (const token of text.match(/"(?:[^"\\]|\\.)*"|[[\]{}:]/g) ?? []) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (token === ':' && depth === 1) members += 1;
+  }
+  return members;
+}

@@ -1,13 +1,20 @@
-import type { Result } from '../crypto/result.ts';
+/** The answer of `memd heads`: what a host holds, in one line. Unsigned: it makes the plan of a fetch, it proves nothing. */
+import { canonicalJson, isJsonObject, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { fitsUtf8 } from '../crypto/text.ts';
+import { isId, isSlug } from '../core/id.ts';
+import { headsBytesMax } from '../core/limits.ts';
+import { isObjectId } from './fetch-v2.ts';
 
-/** Tip of one log as a host states it. Not signed: a hint for the plan, never a proof. */
+/** Tip of one log as its holder states it. */
 export interface HeadsTip {
+  /** Commit of the branch, 40 hex. */
   readonly oid: string;
   readonly seq: number;
   readonly link: string;
 }
 
-/** Answer of `memd heads`: one JSON line. */
+/** Answer of `memd heads`. `addresses` are hints: host name to `ssh://…`. */
 export interface Heads {
   readonly mesh: string;
   readonly host: string;
@@ -17,9 +24,62 @@ export interface Heads {
   readonly version: string;
 }
 
-export type HeadsFault = 'NOT_HEADS';
+/** Nesting of the answer: object, heads, tip. */
+const headsDepthMax = 3;
+const versionCharsMax = 64;
+const addressCharsMax = 512;
 
-/** One line without its newline. Pure. */
-export type PrintHeads = (heads: Heads) => string;
-/** Strict: bounded size, known fields only, ids of the right length, slugs as names. Pure. */
-export type ParseHeads = (text: string) => Result<Heads, HeadsFault>;
+/** One line without its newline, canonical. Pure. */
+export function printHeads(heads: Heads): string {
+  const { mesh, host, heads: tips, trust, addresses, version } = heads;
+  return canonicalJson({ mesh, host, heads: tips, trust, addresses, version } as unknown as JsonValue);
+}
+
+/**
+ * Reads one answer (no newline): canonical, at most 1 MiB, ids of their exact form, slugs as names. Members that this
+ * version does not know are passed over, so that a newer host is not cut off. Pure.
+ */
+export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
+  if (!fitsUtf8(text, headsBytesMax)) return refuse('NOT_HEADS', `longer than ${headsBytesMax} bytes`);
+  const parsed = parseCanonical(text, { depthMax: headsDepthMax });
+  if (!parsed.ok) return refuse('NOT_HEADS', parsed.detail);
+  if (!isJsonObject(parsed.value)) return refuse('NOT_HEADS', 'not an object');
+  const { mesh, host, heads, trust, addresses, version } = parsed.value;
+  if (!isId(mesh) || !isSlug(host)) return refuse('NOT_HEADS', 'mesh or host is not well formed');
+  if (typeof version !== 'string' || version.length > versionCharsMax) return refuse('NOT_HEADS', 'version is not well formed');
+  const tips = readMembers(heads, readTip);
+  if (tips === undefined) return refuse('NOT_HEADS', 'heads is not a table of tips');
+  const hints = readMembers(addresses, readAddress);
+  if (hints === undefined) return refuse('NOT_HEADS', 'addresses is not a table of addresses');
+  const set = readTrust(trust);
+  if (set === undefined) return refuse('NOT_HEADS', 'trust is not {hash, oid}');
+  return ok({ mesh, host, heads: tips, trust: set, addresses: hints, version });
+}
+
+/** A table from host name to something; undefined when it is not. */
+function readMembers<T>(value: JsonValue | undefined, read: (member: JsonValue) => T | undefined): Record<string, T> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const table: Record<string, T> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const parsed = read(member);
+    if (parsed === undefined || !isSlug(name)) return undefined;
+    table[name] = parsed;
+  }
+  return table;
+}
+
+function readTip(value: JsonValue): HeadsTip | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { oid, seq, link } = value;
+  const good = isObjectId(oid) && isId(link) && typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 1;
+  return good ? { oid, seq, link } : undefined;
+}
+
+function readTrust(value: JsonValue | undefined): Heads['trust'] | undefined {
+  const { oid, hash } = isJsonObject(value) ? value : ({} as JsonObject);
+  return isObjectId(oid) && isId(hash) ? { oid, hash } : undefined;
+}
+
+function readAddress(value: JsonValue): string | undefined {
+  return typeof value === 'string' && value.length <= addressCharsMax ? value : undefined;
+}

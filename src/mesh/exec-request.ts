@@ -1,0 +1,27 @@
+/**
+ * What a peer may ask of our ssh server. Two commands, matched whole: no shell, no quoting rules, no table that a name
+ * like `constructor` could reach into.
+ */
+
+/** `upload-pack` serves the repository, `heads` answers one JSON line. */
+export type ServedCommand = 'upload-pack' | 'heads';
+
+/**
+ * Exact spellings. git sends `'/log'` for ssh://host/log and `'log'` for the scp form host:log; both name the one
+ * repository there is.
+ */
+const commands: ReadonlyMap<string, ServedCommand> = new Map([
+  ["git-upload-pack '/log'", 'upload-pack'],
+  ["git-upload-pack 'log'", 'upload-pack'],
+  ['memd heads', 'heads'],
+]);
+
+/** The command of an exec request, or undefined: refused. Pure. */
+export function parseExecRequest(command: string): ServedCommand | undefined {
+  return commands.get(command);
+}
+
+/** The one variable that a peer may set, and its only values. Pure. */
+export function isServedVariable(name: string, value: string): boolean {
+  return name === 'GIT_PROTOCOL' && /^version=[012]$/.test(value);
+}

@@ -1,0 +1,86 @@
+/** One `git upload-pack` child behind one ssh channel: read-only, scrubbed, bounded, gone when the channel is. */
+import type { Socket } from 'node:net';
+import type { ServerChannel } from 'ssh2';
+import { socketBacklogBytesMax, uploadPackDeadlineMs, uploadRequestBytesMax } from '../core/limits.ts';
+import { startChild, type RunningChild } from '../store/child.ts';
+
+export interface ServePackOptions {
+  readonly channel: ServerChannel;
+  /** The socket under the channel: ssh2 writes to it without heeding its backlog, so we do. */
+  readonly socket: Socket;
+  readonly repositoryDir: string;
+  /** Value of GIT_PROTOCOL, when the peer set one. */
+  readonly protocol?: string | undefined;
+  /** Called once, when the child is gone. `note` says what went wrong, if anything. */
+  readonly onEnd: (note?: string) => void;
+}
+
+/** Only these branches exist for a peer: logs, views and the trust set. The last rule that matches counts. */
+const shownRefs = ['refs/', '!refs/heads/log/', '!refs/heads/view/', '!refs/heads/trust'];
+
+/** `--timeout` ends a child whose peer says nothing for 30 s. A repository's own configuration can name programs: none here. */
+function uploadPackArguments(repositoryDir: string): readonly string[] {
+  const settings = [
+    ...shownRefs.map((rule) => `transfer.hideRefs=${rule}`),
+    'uploadpack.allowFilter=false',
+    'core.fsmonitor=false',
+    'core.hooksPath=/dev/null',
+    'pack.threads=1',
+  ];
+  return [...settings.flatMap((setting) => ['-c', setting]), 'upload-pack', '--strict', '--timeout=30', repositoryDir];
+}
+
+/** Starts it. The caller may kill it at any time; it is killed when the channel closes. */
+export function serveUploadPack(options: ServePackOptions): RunningChild {
+  const { channel, protocol, onEnd } = options;
+  const child = startChild({
+    command: 'git',
+    args: uploadPackArguments(options.repositoryDir),
+    deadlineMs: uploadPackDeadlineMs,
+    ...(protocol === undefined ? {} : { env: { GIT_PROTOCOL: protocol } }),
+  });
+  channel.on('close', () => child.kill());
+  pumpRequest(options, child);
+  const stop = pumpAnswer(options, child);
+  void child.done
+    .then(
+      ({ code }) => ({ code, note: code === 0 ? undefined : `upload-pack ended with ${code}` }),
+      (error: unknown) => ({ code: 1, note: String(error) }),
+    )
+    .then(({ code, note }) => {
+      stop();
+      // What git says names local paths; the peer learns that it failed, the note here says why.
+      if (code !== 0) channel.stderr.write('memd: upload-pack failed\n');
+      channel.exit(code === 0 ? 0 : 1);
+      channel.end();
+      onEnd(note);
+    });
+  return child;
+}
+
+/** Channel to stdin, honouring backlog; a peer that asks without end is cut. */
+function pumpRequest({ channel }: ServePackOptions, child: RunningChild): void {
+  let bytes = 0;
+  channel.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > uploadRequestBytesMax) return child.kill();
+    if (!child.stdin.write(chunk)) channel.pause();
+  });
+  child.stdin.on('drain', () => channel.resume());
+  channel.on('end', () => child.stdin.end());
+}
+
+/** Stdout to channel. Without this a peer that opens a huge window and then reads nothing fills our memory. */
+function pumpAnswer({ channel, socket }: ServePackOptions, child: RunningChild): () => void {
+  const congested = (): boolean => channel.writableNeedDrain || socket.writableLength > socketBacklogBytesMax;
+  const resume = (): void => {
+    if (!congested()) child.stdout.resume();
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    channel.write(chunk);
+    if (congested()) child.stdout.pause();
+  });
+  channel.on('drain', resume);
+  socket.on('drain', resume);
+  return () => socket.off('drain', resume);
+}

@@ -1,0 +1,59 @@
+/** Who may log in: user `memd` with the ssh key of an active charter host, and nothing else. */
+import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2';
+import { sshAuthAttemptsMax } from '../core/limits.ts';
+import type { CharterHost } from '../core/trust/charter.ts';
+import { verifyEd25519 } from '../crypto/ed25519.ts';
+import { printable } from '../store/errors.ts';
+import { sshUser } from './ssh-settings.ts';
+
+/** Read for every decision, so that enrolment and revocation count at once. */
+export type CharterHosts = () => ReadonlyMap<string, CharterHost>;
+
+export interface LoginHandlers {
+  readonly onLogin: (host: CharterHost) => void;
+  readonly onRefused: (detail: string) => void;
+}
+
+/** Questions without a signature ("would this key do?") and other methods that a client may try first. */
+const preludesMax = 8;
+
+/** Handles the login of one connection. Ends it after 3 refused keys. */
+export function handleLogin(connection: Connection, hosts: CharterHosts, handlers: LoginHandlers): void {
+  let preludes = 0;
+  let refusals = 0;
+  connection.on('authentication', (context: AuthContext) => {
+    const host = context.method === 'publickey' ? knownHost(context, hosts()) : undefined;
+    const isPrelude = context.method !== 'publickey' || (host !== undefined && context.signature === undefined);
+    if (isPrelude && ++preludes > preludesMax) return void connection.end();
+    if (context.method !== 'publickey') return context.reject(['publickey']);
+    if (host !== undefined && context.signature === undefined) return context.accept();
+    if (host !== undefined && isSignedBy(context, host)) {
+      handlers.onLogin(host);
+      return context.accept();
+    }
+    handlers.onRefused(`user ${printable(context.username, 32)}: ${host === undefined ? 'not a key of this mesh' : 'bad signature'}`);
+    if (++refusals >= sshAuthAttemptsMax) connection.end();
+    else context.reject(['publickey']);
+  });
+}
+
+/** The active charter host whose ssh key this is; certificates and other algorithms never match. */
+function knownHost(context: PublicKeyAuthContext, hosts: ReadonlyMap<string, CharterHost>): CharterHost | undefined {
+  if (context.username !== sshUser || context.key.algo !== 'ssh-ed25519') return undefined;
+  for (const host of hosts.values()) {
+    if (host.status === 'active' && context.key.data.equals(host.ssh.blob)) return host;
+  }
+  return undefined;
+}
+
+function isSignedBy(context: PublicKeyAuthContext, host: CharterHost): boolean {
+  const { blob, signature } = context;
+  const raw = host.ssh.raw32;
+  return raw !== undefined && blob !== undefined && signature !== undefined && verifyEd25519(raw, blob, signature);
+}
+
+/** True while the charter still names this host with this ssh key. */
+export function isEnrolled(hosts: ReadonlyMap<string, CharterHost>, host: CharterHost): boolean {
+  const now = hosts.get(host.name);
+  return now?.status === 'active' && now.ssh.text === host.ssh.text;
+}

@@ -1,0 +1,223 @@
+/**
+ * The embedded ssh server. Sockets are accepted here and handed to ssh2, so that limits, the login timer and TCP_NODELAY
+ * hold from the first byte: ssh2 itself reports a connection only after the client's greeting, and times nothing out.
+ */
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import ssh2, { type Connection } from 'ssh2';
+import {
+  listenProbesMax,
+  meshCloseGraceMs,
+  socketBacklogBytesMax,
+  sshConnectionsMax,
+  sshConnectionsPerAddressMax,
+  sshConnectionsPerHostMax,
+  sshLoginGraceMs,
+} from '../core/limits.ts';
+import type { CharterHost } from '../core/trust/charter.ts';
+import type { RunningChild } from '../store/child.ts';
+import { OperatingError, printable, systemCode } from '../store/errors.ts';
+import { handleLogin, isEnrolled, type CharterHosts } from './ssh-login.ts';
+import { handleSessions } from './ssh-sessions.ts';
+import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
+
+/** Something that an operator may want to see; strangers cause these, so count and limit them before logging. */
+export interface ServerNote {
+  readonly code: 'TOO_MANY_CONNECTIONS' | 'LOGIN_TIMEOUT' | 'LOGIN_REFUSED' | 'CONNECTION_ERROR' | 'UPLOAD_PACK' | 'HEADS';
+  readonly address: string;
+  /** Host name, once logged in. */
+  readonly host?: string;
+  /** Printable. */
+  readonly detail: string;
+}
+
+export interface SshServerOptions {
+  /** OpenSSH private key text: keys/ssh_ed25519. */
+  readonly hostKey: string;
+  /** Bare repository served as '/log'. */
+  readonly repositoryDir: string;
+  /** Port 0: any free one. A taken port is probed upward. Address '::' falls back to 0.0.0.0 where there is no IPv6. */
+  readonly listen: { readonly address: string; readonly port: number };
+  readonly charterHosts: CharterHosts;
+  /** The `memd heads` answer, without newline. */
+  readonly heads: () => string;
+  readonly onNote?: (note: ServerNote) => void;
+  /** Login timer, for tests; default 10 s. */
+  readonly loginGraceMs?: number;
+}
+
+export interface SshServer {
+  readonly address: string;
+  readonly port: number;
+  /** Connections now, logged in or not. */
+  connections(): number;
+  /** Stops listening, ends children and connections; resolves within about a second whatever the peers do. */
+  close(): Promise<void>;
+}
+
+interface Guest {
+  readonly socket: Socket;
+  readonly address: string;
+  timer: NodeJS.Timeout | undefined;
+  connection?: Connection;
+  host?: CharterHost;
+}
+
+interface Door {
+  readonly options: SshServerOptions;
+  /** By remote address and port: how ssh2's connection finds its socket. */
+  readonly guests: Map<string, Guest>;
+  readonly children: Set<RunningChild>;
+}
+
+/**
+ * Listens and serves until closed.
+ * Errors: `LISTEN_FAILED` (no free port in reach, address not ours, no permission).
+ */
+export async function startSshServer(options: SshServerOptions): Promise<SshServer> {
+  const door: Door = { options, guests: new Map(), children: new Set() };
+  const ssh = new ssh2.Server(
+    {
+      hostKeys: [options.hostKey],
+      algorithms: sshAlgorithms,
+      ident: sshIdent,
+      keepaliveInterval: keepaliveIntervalMs,
+      keepaliveCountMax: keepaliveMissesMax,
+    },
+    (connection, info) => greet(door, connection, guestKey(info.ip, info.port)),
+  );
+  const listener = createServer({ noDelay: true }, (socket) => {
+    if (admit(door, socket)) ssh.injectSocket(socket);
+  });
+  const { address, port } = await listen(listener, options.listen);
+  return { address, port, connections: () => door.guests.size, close: () => closeDoor(door, listener) };
+}
+
+function guestKey(address: string | undefined, port: number | undefined): string {
+  return `${address} ${port}`;
+}
+
+function note(door: Door, guest: Pick<Guest, 'address' | 'host'>, code: ServerNote['code'], detail: string): void {
+  const host = guest.host === undefined ? {} : { host: guest.host.name };
+  door.options.onNote?.({ code, address: guest.address, detail: printable(detail), ...host });
+}
+
+/** First contact: limits before anything is computed for a stranger. @returns false for a socket that was destroyed. */
+function admit(door: Door, socket: Socket): boolean {
+  socket.on('error', () => undefined);
+  const address = socket.remoteAddress;
+  if (address === undefined) return false;
+  const strangers = [...door.guests.values()].filter((guest) => guest.host === undefined);
+  const fromHere = strangers.filter((guest) => guest.address === address).length;
+  if (strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax) {
+    note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections that have not logged in');
+    socket.destroy();
+    return false;
+  }
+  const guest: Guest = { socket, address, timer: undefined };
+  const key = guestKey(address, socket.remotePort);
+  guest.timer = setTimeout(() => {
+    note(door, guest, 'LOGIN_TIMEOUT', 'not logged in in time');
+    socket.destroy();
+  }, door.options.loginGraceMs ?? sshLoginGraceMs);
+  door.guests.set(key, guest);
+  socket.once('close', () => {
+    clearTimeout(guest.timer);
+    door.guests.delete(key);
+  });
+  // ssh2 answers every packet at once and heeds no backlog: a peer that asks and never reads must not fill our memory.
+  socket.on('data', () => {
+    if (guest.host === undefined && socket.writableLength > socketBacklogBytesMax) socket.destroy();
+    if (socket.writableLength > 8 * socketBacklogBytesMax) socket.destroy();
+  });
+  return true;
+}
+
+/** The client has sent its greeting. */
+function greet(door: Door, connection: Connection, key: string): void {
+  const guest = door.guests.get(key);
+  // Before anything else: without a listener a malformed packet of a stranger ends the whole process.
+  connection.on('error', (error: Error) => {
+    if (guest !== undefined) note(door, guest, 'CONNECTION_ERROR', error.message);
+  });
+  if (guest === undefined) return void connection.end();
+  guest.connection = connection;
+  handleLogin(connection, door.options.charterHosts, {
+    onLogin: (host) => logIn(door, guest, host),
+    onRefused: (detail) => note(door, guest, 'LOGIN_REFUSED', detail),
+  });
+  connection.on('ready', () => {
+    const { host } = guest;
+    if (host === undefined) return void connection.end();
+    handleSessions({
+      connection,
+      socket: guest.socket,
+      repositoryDir: door.options.repositoryDir,
+      heads: door.options.heads,
+      isEnrolled: () => isEnrolled(door.options.charterHosts(), host),
+      children: door.children,
+      onNote: (code, detail) => note(door, guest, code, detail),
+    });
+  });
+}
+
+function logIn(door: Door, guest: Guest, host: CharterHost): void {
+  clearTimeout(guest.timer);
+  const same = [...door.guests.values()].filter((other) => other.host?.name === host.name);
+  // The oldest is most likely dead: a peer keeps one connection and leaves the others when it restarts.
+  if (same.length >= sshConnectionsPerHostMax) same[0]?.socket.destroy();
+  guest.host = host;
+}
+
+async function listen(listener: NetServer, wanted: SshServerOptions['listen']): Promise<{ address: string; port: number }> {
+  let { address, port } = wanted;
+  for (let probe = 0; ; probe += 1) {
+    const failure = await tryListen(listener, address, port);
+    if (failure === undefined) break;
+    const code = systemCode(failure);
+    if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) address = '0.0.0.0';
+    else if (code === 'EADDRINUSE' && probe < listenProbesMax && port !== 0 && port < 65_535) port += 1;
+    else throw listenError(failure, wanted, port);
+  }
+  const bound = listener.address();
+  if (bound === null || typeof bound === 'string') throw new Error('a TCP server has an address and port');
+  return { address: bound.address, port: bound.port };
+}
+
+function tryListen(listener: NetServer, host: string, port: number): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    const fail = (error: Error): void => resolve(error);
+    listener.once('error', fail);
+    listener.listen({ host, port, exclusive: true }, () => {
+      listener.off('error', fail);
+      // Running out of descriptors while accepting must not end the process either.
+      listener.on('error', () => undefined);
+      resolve(undefined);
+    });
+  });
+}
+
+function listenError(cause: Error, wanted: SshServerOptions['listen'], lastPort: number): OperatingError {
+  const taken = systemCode(cause) === 'EADDRINUSE';
+  const ports = lastPort === wanted.port ? `port ${wanted.port}` : `ports ${wanted.port} to ${lastPort}`;
+  const why = taken ? 'already in use' : systemCode(cause);
+  return new OperatingError('LISTEN_FAILED', `cannot listen on ${wanted.address} ${ports}: ${why}`, {
+    cause,
+    hint: 'choose another with --listen ADDRESS:PORT',
+  });
+}
+
+async function closeDoor(door: Door, listener: NetServer): Promise<void> {
+  const gone = [...door.guests.values()].map(({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)));
+  const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
+  for (const child of door.children) child.kill();
+  for (const guest of door.guests.values()) {
+    if (guest.connection === undefined) guest.socket.destroy();
+    else guest.connection.end();
+  }
+  const force = setTimeout(() => {
+    for (const guest of door.guests.values()) guest.socket.destroy();
+  }, meshCloseGraceMs);
+  await Promise.all([stopped, ...gone]);
+  clearTimeout(force);
+  await Promise.allSettled([...door.children].map((child) => child.done));
+}

@@ -1,0 +1,117 @@
+/** What a logged-in peer may do: run one of two commands. Everything else is refused with one line. */
+import type { Socket } from 'node:net';
+import type { Connection, ServerChannel, Session } from 'ssh2';
+import { sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
+import type { RunningChild } from '../store/child.ts';
+import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
+import { serveUploadPack } from './serve-pack.ts';
+
+export interface SessionOptions {
+  readonly connection: Connection;
+  readonly socket: Socket;
+  readonly repositoryDir: string;
+  readonly heads: () => string;
+  /** False once the charter no longer names this peer. */
+  readonly isEnrolled: () => boolean;
+  /** Upload-pack children of all connections: bounded together, killed when the server closes. */
+  readonly children: Set<RunningChild>;
+  readonly onNote: (code: 'UPLOAD_PACK' | 'HEADS', detail: string) => void;
+}
+
+/** Exit status of a refusal, and of "busy, try again" (EX_TEMPFAIL). */
+const refusedStatus = 1;
+export const busyStatus = 75;
+
+/** Handles the sessions of one logged-in connection. */
+export function handleSessions(options: SessionOptions): void {
+  const { connection } = options;
+  let open = 0;
+  let wasted = 0;
+  connection.on('session', (accept, reject) => {
+    if (open >= sshChannelsMax) return void reject();
+    const session = accept();
+    let commands = 0;
+    open += 1;
+    session.on('close', () => {
+      open -= 1;
+      // ssh2 keeps a closed session that never ran a command for the life of the connection.
+      if (commands === 0 && ++wasted > sshWastedSessionsMax) connection.end();
+    });
+    handleSession(session, options, () => ++commands);
+  });
+  // Without a listener ssh2 ignores no-more-sessions; port forwarding asks here too, and gets no.
+  connection.on('request', (_accept, reject) => void reject?.());
+}
+
+function handleSession(session: Session, options: SessionOptions, countCommand: () => number): void {
+  let protocol: string | undefined;
+  session.on('env', (accept, reject, variable) => {
+    // The types of ssh2 name this member differently from its code.
+    const { key, val } = variable as unknown as { readonly key: string; readonly val: string };
+    if (!isServedVariable(key, val)) return void reject?.();
+    protocol = val;
+    // Absent when the client wants no reply.
+    (accept as (() => void) | undefined)?.();
+  });
+  const open = (accept: () => ServerChannel | undefined): ServerChannel | undefined => {
+    const first = countCommand() === 1;
+    const channel = first ? accept() : undefined;
+    // ssh2 answers nothing to a second command on one session: a client that asks for one is ended, not left waiting.
+    if (channel === undefined) options.connection.end();
+    channel?.on('error', () => undefined);
+    return channel;
+  };
+  session.on('exec', (accept, _reject, request) => {
+    const channel = open(accept);
+    if (channel !== undefined) runCommand(channel, parseExecRequest(request.command), { ...options, protocol });
+  });
+  session.on('shell', (accept) => {
+    const channel = open(accept);
+    if (channel !== undefined) refuseChannel(channel, 'there is no shell here; try: git clone ssh://memd@HOST:PORT/log');
+  });
+  session.on('subsystem', (accept) => {
+    const channel = open(accept);
+    if (channel !== undefined) refuseChannel(channel, 'there are no files to transfer here');
+  });
+}
+
+function runCommand(channel: ServerChannel, command: ServedCommand | undefined, options: SessionOptions & { protocol: string | undefined }): void {
+  if (!options.isEnrolled()) {
+    refuseChannel(channel, 'this host is not enrolled in the mesh');
+    options.connection.end();
+    return;
+  }
+  if (command === undefined) return refuseChannel(channel, 'refused: only git-upload-pack and memd heads are served');
+  if (command === 'heads') return answerHeads(channel, options);
+  if (options.children.size >= uploadPacksMax) return refuseChannel(channel, 'busy, try again later', busyStatus);
+  const child = serveUploadPack({
+    ...options,
+    channel,
+    onEnd: (note) => {
+      options.children.delete(child);
+      if (note !== undefined) options.onNote('UPLOAD_PACK', note);
+    },
+  });
+  options.children.add(child);
+  // A connection that breaks while its input is paused never closes the channel.
+  options.socket.once('close', () => child.kill());
+}
+
+function answerHeads(channel: ServerChannel, options: SessionOptions): void {
+  channel.resume();
+  try {
+    channel.write(`${options.heads()}\n`);
+    channel.exit(0);
+  } catch (error) {
+    options.onNote('HEADS', String(error));
+    channel.exit(refusedStatus);
+  }
+  channel.end();
+}
+
+function refuseChannel(channel: ServerChannel, why: string, status: number = refusedStatus): void {
+  channel.resume();
+  channel.stderr.write(`memd: ${why}\n`);
+  channel.exit(status);
+  channel.end();
+}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, describe, onTestFinished, test } from 'vitest';
 import { startSshServer, type ServerNote, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
-import { charterHosts, keyFile, temporaryFolder, testHost } from './hosts.ts';
+import { charterEntry, charterHosts, keyFile, temporaryFolder, testHost } from './hosts.ts';
 
 const alpha = testHost('alpha');
 const beta = testHost('beta');
@@ -162,7 +162,7 @@ describe('what is refused', () => {
     const rig = await startRig();
     rig.hosts.delete('beta');
     expect((await rig.ssh(target, 'memd heads')).code).toBe(255);
-    rig.hosts.set('beta', { ...(charterHosts(beta).get('beta') as never) });
+    rig.hosts.set('beta', charterEntry(beta));
     const control = join(rig.folder, 'control');
     expect((await rig.ssh('-M', '-S', control, '-o', 'ControlPersist=20', target, 'memd heads')).code).toBe(0);
     rig.hosts.delete('beta');

@@ -1,0 +1,244 @@
+/**
+ * One kept ssh connection to one peer: dialled on demand, both keys pinned, every wait with a deadline. It never dials
+ * by itself; when to try again is the caller's to decide.
+ */
+import { connect, type Socket } from 'node:net';
+import ssh2, { type Client, type ClientChannel } from 'ssh2';
+import { dialDeadlineMs, meshCloseGraceMs } from '../core/limits.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { printable } from '../store/errors.ts';
+import type { PeerAddress } from './address.ts';
+import { busyStatus } from './ssh-sessions.ts';
+import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
+
+/**
+ * Why a peer did not do what was asked. UNREACHABLE: nobody answers there. TIMEOUT: somebody answers too slowly.
+ * REFUSED_KEY: it does not know our key. HOST_KEY_MISMATCH: it is not the host that the charter names. PROTOCOL: it does
+ * not speak ssh as we do. CLOSED: it hung up. REFUSED_COMMAND: it refused what we asked. BUSY: it asks to come back later.
+ * TOO_LARGE: it answered more than is allowed.
+ */
+export type ConnectionFault =
+  | 'UNREACHABLE'
+  | 'TIMEOUT'
+  | 'REFUSED_KEY'
+  | 'HOST_KEY_MISMATCH'
+  | 'PROTOCOL'
+  | 'CLOSED'
+  | 'REFUSED_COMMAND'
+  | 'BUSY'
+  | 'TOO_LARGE';
+
+export interface PeerConnectionOptions {
+  readonly address: PeerAddress;
+  /** OpenSSH private key text of this host. */
+  readonly sshKey: string;
+  /** Is this the key (blob) of the host that we mean to reach? Asked at every dial, before we log in. */
+  readonly acceptsServerKey: (blob: Uint8Array) => boolean;
+  /** Dialling and login together; default 10 s. */
+  readonly dialDeadlineMs?: number;
+}
+
+/** A command that runs at the peer. */
+export interface PeerCommand {
+  readonly stream: ClientChannel;
+  /** What it said on stderr so far, printable and bounded. Not a failure by itself. */
+  said(): string;
+}
+
+export interface PeerConnection {
+  /** Starts a command, dialling first if there is no live connection. */
+  start(command: string, options?: { readonly protocol?: string; readonly deadlineMs?: number }): Promise<Result<PeerCommand, ConnectionFault>>;
+  /** Runs a short command to its end: its stdout, at most `bytesMax` bytes. Dials again once if a kept connection turns out dead. */
+  run(command: string, options: { readonly bytesMax: number; readonly deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>>;
+  /** Key that the peer showed at the last dial. */
+  serverKey(): Uint8Array | undefined;
+  /** Ends the connection; the next command dials anew. */
+  close(): void;
+}
+
+interface Live {
+  readonly client: Client;
+  readonly socket: Socket;
+  /** Settles when it is usable, or with the reason why it never will be. */
+  readonly ready: Promise<Result<true, ConnectionFault>>;
+  ended: boolean;
+  used: boolean;
+}
+
+const stderrBytesMax = 4_096;
+
+/** Dials nothing yet. */
+export function peerConnection(options: PeerConnectionOptions): PeerConnection {
+  let live: Live | undefined;
+  let shownKey: Uint8Array | undefined;
+
+  function current(): Live {
+    if (live === undefined || live.ended) {
+      live = dial({ ...options, acceptsServerKey: (blob) => options.acceptsServerKey((shownKey = blob)) });
+    }
+    return live;
+  }
+
+  async function start(command: string, how: { protocol?: string; deadlineMs?: number } = {}): Promise<Result<PeerCommand, ConnectionFault>> {
+    const { client, ready } = current();
+    const usable = await ready;
+    if (!usable.ok) return usable;
+    const started = await startCommand(client, command, how);
+    // A peer that does not even answer a request is gone: the next command must not wait for it again.
+    if (!started.ok && started.code === 'TIMEOUT') close();
+    return started;
+  }
+
+  async function run(command: string, how: { bytesMax: number; deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>> {
+    const reused = live?.ended === false && live.used;
+    const attempt = async (): Promise<Result<Buffer, ConnectionFault>> => {
+      const started = await start(command, how);
+      if (!started.ok) return started;
+      const result = await collect(started.value, how);
+      if (result.ok && live !== undefined) live.used = true;
+      return result;
+    };
+    const first = await attempt();
+    return reused && !first.ok && first.code === 'CLOSED' ? attempt() : first;
+  }
+
+  function close(): void {
+    if (live !== undefined) hangUp(live);
+    live = undefined;
+  }
+
+  return { start, run, serverKey: () => shownKey, close };
+}
+
+function dial(options: PeerConnectionOptions): Live {
+  const { host, port } = options.address;
+  const socket = connect({ host, port, noDelay: true });
+  const client = new ssh2.Client();
+  let strangerKey = false;
+  let firstError: Error | undefined;
+  const live: Live = {
+    client,
+    socket,
+    ended: false,
+    used: false,
+    ready: new Promise((resolve) => {
+      client.on('ready', () => resolve(ok(true)));
+      client.on('error', (error: Error) => {
+        firstError ??= error;
+        resolve(dialFault(error, strangerKey));
+      });
+      client.on('close', () => {
+        live.ended = true;
+        resolve(firstError === undefined ? refuse('CLOSED', 'the peer hung up before login') : dialFault(firstError, strangerKey));
+      });
+      socket.on('close', () => (live.ended = true));
+    }),
+  };
+  try {
+    client.connect({
+      sock: socket,
+      username: sshUser,
+      privateKey: options.sshKey,
+      authHandler: ['publickey'],
+      algorithms: sshAlgorithms,
+      ident: sshIdent,
+      readyTimeout: options.dialDeadlineMs ?? dialDeadlineMs,
+      keepaliveInterval: keepaliveIntervalMs,
+      keepaliveCountMax: keepaliveMissesMax,
+      // Without a verifier ssh2 accepts whoever answers.
+      hostVerifier: (blob: Buffer) => {
+        const accepted = options.acceptsServerKey(new Uint8Array(blob));
+        strangerKey = !accepted;
+        return accepted;
+      },
+    });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return live;
+}
+
+function dialFault(error: Error & { level?: string; code?: unknown }, strangerKey: boolean): Result<never, ConnectionFault> {
+  if (strangerKey) return refuse('HOST_KEY_MISMATCH', 'another key answers there than the charter names for this host');
+  const detail = printable(error.message);
+  if (error.level === 'client-authentication') return refuse('REFUSED_KEY', 'the peer does not know our ssh key: it may not have our host-add yet');
+  if (error.level === 'client-timeout') return refuse('TIMEOUT', 'no login within the deadline');
+  if (error.level === 'client-socket' || error.level === 'client-dns') {
+    return error.code === 'ETIMEDOUT' ? refuse('TIMEOUT', detail) : refuse('UNREACHABLE', detail);
+  }
+  return refuse('PROTOCOL', detail);
+}
+
+function startCommand(client: Client, command: string, how: { protocol?: string; deadlineMs?: number }): Promise<Result<PeerCommand, ConnectionFault>> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(refuse('TIMEOUT', 'the peer does not answer a request')), how.deadlineMs ?? dialDeadlineMs);
+    const gone = (): void => resolve(refuse('CLOSED', 'the connection ended'));
+    client.once('close', gone);
+    const settle = (error: Error | undefined, stream: ClientChannel): void => {
+      clearTimeout(timer);
+      client.off('close', gone);
+      if (error !== undefined) return resolve(refuse('REFUSED_COMMAND', printable(error.message)));
+      resolve(ok({ stream, said: collectStderr(stream) }));
+    };
+    try {
+      client.exec(command, how.protocol === undefined ? {} : { env: { GIT_PROTOCOL: how.protocol } }, settle);
+    } catch {
+      clearTimeout(timer);
+      client.off('close', gone);
+      gone();
+    }
+  });
+}
+
+function collectStderr(stream: ClientChannel): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('error', () => undefined);
+  stream.stderr.on('data', (chunk: Buffer) => {
+    if (bytes < stderrBytesMax) chunks.push(chunk.subarray(0, stderrBytesMax - bytes));
+    bytes += chunk.length;
+  });
+  return () => printable(Buffer.concat(chunks).toString('utf8'));
+}
+
+/** Reads a command to its end. An end without exit status is a cut connection, never success. */
+function collect(command: PeerCommand, limits: { bytesMax: number; deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>> {
+  const { stream } = command;
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const finish = (result: Result<Buffer, ConnectionFault>): void => {
+      clearTimeout(timer);
+      resolve(result);
+      stream.close();
+    };
+    const timer = setTimeout(() => finish(refuse('TIMEOUT', 'the peer does not finish its answer')), limits.deadlineMs);
+    stream.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.bytesMax) finish(refuse('TOO_LARGE', `the answer is longer than ${limits.bytesMax} bytes`));
+      else chunks.push(chunk);
+    });
+    stream.on('close', (code: number | null | undefined) => {
+      const fault = exitFault(code, command.said());
+      finish(fault ?? ok(Buffer.concat(chunks)));
+    });
+  });
+}
+
+/** What an exit status means; undefined for success. Pure. */
+export function exitFault(code: number | null | undefined, said: string): Result<never, ConnectionFault> | undefined {
+  if (code === 0) return undefined;
+  if (code === undefined || code === null) return refuse('CLOSED', 'the command ended without an exit status');
+  const words = said === '' ? `exit status ${code}` : said;
+  return code === busyStatus ? refuse('BUSY', words) : refuse('REFUSED_COMMAND', words);
+}
+
+/** Says goodbye, and does not wait for an answer. */
+function hangUp(live: Live): void {
+  live.ended = true;
+  live.client.end();
+  const timer = setTimeout(() => live.socket.destroy(), meshCloseGraceMs);
+  timer.unref();
+  live.socket.once('close', () => clearTimeout(timer));
+}

@@ -40,7 +40,8 @@ export type OperatingCode =
   | 'DISK_FAILED'
   | 'DISK_FULL'
   | 'FILE_UNSAFE'
-  | 'DATABASE_FAILED';
+  | 'DATABASE_FAILED'
+  | 'DATABASE_DAMAGED';
 
 /** The default retry of every code. Other layers add their codes to the type and here, so that there is one list. */
 export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
@@ -84,6 +85,7 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   DISK_FULL: 'later',
   FILE_UNSAFE: 'never',
   DATABASE_FAILED: 'later',
+  DATABASE_DAMAGED: 'now',
 };
 
 /** What an `OperatingError` is made of. */

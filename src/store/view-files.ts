@@ -1,0 +1,125 @@
+/**
+ * The generated view files of one audience: written by rename in a folder that memd made. What memd wrote is remembered
+ * by hash in `.written.json`, so that a hand edit is noticed and kept beside, never silently eaten.
+ */
+
+import fs from 'node:fs';
+import path from 'node:path';
+import { sha256Hex } from '../crypto/hash.ts';
+import { assert } from '../crypto/result.ts';
+import { realDisk, type Disk } from './disk.ts';
+import { diskError } from './errors.ts';
+import type { Home } from './home.ts';
+import { openFolder, readPlainFile } from './safe-folder.ts';
+
+/** How a view file stands: as memd wrote it, absent, changed by somebody else, or not a plain file. */
+export type ViewFileState = 'as written' | 'missing' | 'edited' | 'unsafe';
+
+/** What one call did. */
+export interface WrittenViews {
+  /** Names of files whose content is new. */
+  readonly written: readonly string[];
+  /** Hand edits that were found, and the full path under which each was kept. */
+  readonly edited: readonly { readonly name: string; readonly keptAs: string }[];
+}
+
+const namePattern = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+const audiencePattern = /^[a-z][a-z0-9-]{0,30}$/;
+const memory = '.written.json';
+
+/**
+ * Hashes that memd wrote under a name: the current one, and while a write is under way the next one too, so that a crash
+ * between the two renames does not look like a hand edit.
+ */
+type Hashes = Record<string, readonly string[]>;
+
+function readHashes(folder: string): Hashes {
+  try {
+    const value: unknown = JSON.parse(readPlainFile(path.join(folder, memory))?.toString('utf8') ?? '{}');
+    const entries = Object.entries(value as Record<string, unknown>).filter((entry): entry is [string, string[]] => Array.isArray(entry[1]));
+    return Object.fromEntries(entries);
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Writes the files that differ. The file itself is flushed before its rename, so a power cut cannot leave an empty one.
+ * Errors: `FILE_UNSAFE` (a link or a foreign folder in the way), `DISK_FAILED`, `DISK_FULL`.
+ */
+export async function writeViewFiles(home: Home, options: { audience: string; files: ReadonlyMap<string, string>; disk?: Disk }): Promise<WrittenViews> {
+  const { audience, files, disk = realDisk } = options;
+  assert(audiencePattern.test(audience), 'an audience is a slug');
+  try {
+    const folder = openFolder(home.dir, ['views', audience]);
+    const hashes = readHashes(folder);
+    const edited: { name: string; keptAs: string }[] = [];
+    const changed: { name: string; data: Buffer; hash: string }[] = [];
+    for (const [name, text] of files) {
+      assert(namePattern.test(name), 'a view file has a plain name');
+      const data = Buffer.from(text);
+      const plan = planFile(folder, { name, hash: sha256Hex(data), known: hashes[name] ?? [] });
+      if (plan.keptAs !== undefined) edited.push({ name, keptAs: plan.keptAs });
+      if (plan.write) changed.push({ name, data, hash: sha256Hex(data) });
+    }
+    if (changed.length > 0) await writeChanged(disk, { folder, changed, hashes });
+    return { written: changed.map((file) => file.name), edited };
+  } catch (error) {
+    throw diskError(error, 'write views of', audience);
+  }
+}
+
+/** Whether a file must be written; a hand edit is first moved aside under a name made of its own content. */
+function planFile(folder: string, file: { name: string; hash: string; known: readonly string[] }): { write: boolean; keptAs?: string } {
+  const target = path.join(folder, file.name);
+  const current = readPlainFile(target);
+  if (current === undefined) return { write: true };
+  const hash = sha256Hex(current);
+  if (hash === file.hash) return { write: !file.known.includes(hash) };
+  if (file.known.length === 0 || file.known.includes(hash)) return { write: true };
+  const keptAs = path.join(folder, `${file.name}.edited-${hash.slice(0, 8)}`);
+  fs.renameSync(target, keptAs);
+  return { write: true, keptAs };
+}
+
+async function writeChanged(
+  disk: Disk,
+  work: { folder: string; changed: readonly { name: string; data: Buffer; hash: string }[]; hashes: Hashes },
+): Promise<void> {
+  const { folder, changed, hashes } = work;
+  const during: Hashes = { ...hashes };
+  const after: Hashes = { ...hashes };
+  for (const { name, hash } of changed) {
+    during[name] = [...(hashes[name] ?? []).slice(-1), hash];
+    after[name] = [hash];
+  }
+  await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(during)));
+  await Promise.all(changed.map((file) => replaceByRename(disk, path.join(folder, file.name), file.data)));
+  await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(after)));
+}
+
+async function replaceByRename(disk: Disk, target: string, data: Buffer): Promise<void> {
+  const temporary = path.join(path.dirname(target), `.${path.basename(target)}.tmp-${process.pid}`);
+  disk.removeFile(temporary);
+  const descriptor = disk.createFile(temporary, data, 0o600);
+  try {
+    await disk.syncFile(descriptor, temporary);
+  } finally {
+    disk.closeFile(descriptor);
+  }
+  disk.rename(temporary, target);
+}
+
+/** How a file stands compared with what memd wrote last. Touches nothing. */
+export function viewFileState(home: Home, audience: string, name: string): ViewFileState {
+  assert(audiencePattern.test(audience) && namePattern.test(name), 'audience and name are plain');
+  const folder = path.join(home.views, audience);
+  const known = readHashes(folder)[name] ?? [];
+  try {
+    const current = readPlainFile(path.join(folder, name));
+    if (current === undefined) return 'missing';
+    return known.includes(sha256Hex(current)) ? 'as written' : 'edited';
+  } catch {
+    return 'unsafe';
+  }
+}

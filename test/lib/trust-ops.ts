@@ -1,0 +1,143 @@
+/** Real keys and really signed trust ops for tests. Keys come from small numbers, so that every run has the same ids. */
+import { assert, type Result } from '../../src/crypto/result.ts';
+import { publicKeyOf, signEd25519, signingKeyFromSeed, type SigningKey } from '../../src/crypto/ed25519.ts';
+import { ed25519PublicText, parseSshPublicKey, type SshPublicKey } from '../../src/crypto/ssh-key.ts';
+import { encodeSshsig, signedData } from '../../src/crypto/sshsig.ts';
+import type { Auth } from '../../src/core/event.ts';
+import { classAddBody, genesisBody, hostAddBody, signerAddBody, type Stamp } from '../../src/core/trust/build.ts';
+import {
+  finishTrustOp,
+  trustNamespace,
+  trustOpMessage,
+  type Approver,
+  type OpStem,
+  type TrustBody,
+  type TrustOp,
+} from '../../src/core/trust/op.ts';
+
+export interface TestKey {
+  readonly seed: Uint8Array;
+  readonly signing: SigningKey;
+  readonly public: SshPublicKey;
+  readonly text: string;
+}
+
+/** A person with a name and a key. */
+export interface TestSigner {
+  readonly name: string;
+  readonly key: TestKey;
+}
+
+const keys = new Map<number, TestKey>();
+
+/** Key number `number`, 0 to 65535. */
+export function testKey(number: number): TestKey {
+  const known = keys.get(number);
+  if (known !== undefined) return known;
+  const seed = new Uint8Array(32).fill(number & 255);
+  seed[0] = number >>> 8;
+  const signing = signingKeyFromSeed(seed);
+  const text = ed25519PublicText(publicKeyOf(signing));
+  const key = { seed, signing, public: must(parseSshPublicKey(text)), text };
+  keys.set(number, key);
+  return key;
+}
+
+export function testSigner(name: string, keyNumber: number): TestSigner {
+  return { name, key: testKey(keyNumber) };
+}
+
+export function approverOf(signer: TestSigner): Approver {
+  return { signer: signer.name, key: signer.key.public.fingerprint };
+}
+
+/** Time is the same for all; the nonce is the number, so that equal inputs can still be different ops. */
+export function stampOf(number: number): Stamp {
+  return { at: '2026-07-27T15:04:05.000Z', nonce: number.toString(16).padStart(32, '0') };
+}
+
+/** SSHSIG (base64 of the blob) over a message, as `ssh-keygen -Y sign` makes it. */
+export function sshsigOf(key: TestKey, message: string, namespace: string): string {
+  const fields = { namespace, hash: 'sha512' } as const;
+  const signature = signEd25519(key.signing, signedData(fields, message));
+  return encodeSshsig({ ...fields, publicKey: key.public.blob, signatureType: 'ssh-ed25519', signature });
+}
+
+/** An approval of an event body by a signer. */
+export function approveEvent(signer: TestSigner, message: string): Auth {
+  const { signer: name, key } = approverOf(signer);
+  return { key, signer: name, sshsig: sshsigOf(signer.key, message, 'memd-event') };
+}
+
+/** The finished op of a body, approved by the signer that its `by` names. */
+export function approve(signer: TestSigner, body: Result<TrustBody, string>): TrustOp {
+  const made = must(body);
+  const sshsig = sshsigOf(signer.key, trustOpMessage(made), trustNamespace);
+  return must(finishTrustOp(made, { ...approverOf(signer), sshsig }));
+}
+
+/** A host of tests: sign key, ssh key 1 000 above it. */
+export function hostFields(
+  name: string,
+  keyNumber: number,
+): { name: string; sign: string; ssh: string; address: string } {
+  return { name, sign: testKey(keyNumber).text, ssh: testKey(keyNumber + 1_000).text, address: '' };
+}
+
+export const craig: TestSigner = testSigner('craig', 1);
+
+/** A mesh of one: craig and the host alpha (key 10), with the default classes. */
+export function genesisOf(
+  founder: TestSigner = craig,
+  overrides: Partial<Parameters<typeof genesisBody>[0]> = {},
+): TrustOp {
+  const signer = { name: founder.name, key: founder.key.text };
+  const by = approverOf(founder);
+  return approve(
+    founder,
+    genesisBody({ name: 'lab', by, signer, host: hostFields('alpha', 10), ...overrides }, stampOf(0)),
+  );
+}
+
+/** Where an op stands, and the number that makes it unlike others. */
+export interface TestPlace {
+  readonly mesh: string;
+  readonly by: TestSigner;
+  readonly prev: readonly string[];
+  readonly nonce: number;
+}
+
+export function hostAdd(place: TestPlace, name: string, keyNumber: number): TrustOp {
+  const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), ...hostFields(name, keyNumber) };
+  return approve(place.by, hostAddBody(input, stampOf(place.nonce)));
+}
+
+export function signerAdd(place: TestPlace, added: TestSigner, scopes: readonly string[]): TrustOp {
+  const named = { name: added.name, key: added.key.text, scopes };
+  const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), ...named };
+  return approve(place.by, signerAddBody(input, stampOf(place.nonce)));
+}
+
+export function classAdd(
+  place: TestPlace,
+  name: string,
+  fields: { readonly description?: string; readonly revise?: 'mesh' | 'host'; readonly claims?: 'fact' | 'rule' } = {},
+): TrustOp {
+  const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), name };
+  const said = { description: '', revise: 'mesh', claims: 'fact', ...fields } as const;
+  return approve(place.by, classAddBody({ ...input, ...said }, stampOf(place.nonce)));
+}
+
+/** A well-formed, really approved op that this version does not apply. */
+export function otherOp(place: TestPlace, op: string, args: Readonly<Record<string, string>> = {}): TrustOp {
+  const { at, nonce } = stampOf(place.nonce);
+  const body: OpStem = { mesh: place.mesh, op, by: approverOf(place.by), prev: place.prev, at, nonce, ...args };
+  const sshsig = sshsigOf(place.by.key, trustOpMessage(body), trustNamespace);
+  return must(finishTrustOp(body as unknown as TrustBody, { ...approverOf(place.by), sshsig }));
+}
+
+/** The value of a result that must be good. */
+export function must<T>(result: Result<T, string>): T {
+  assert(result.ok, result.ok ? '' : `${result.code}: ${result.detail}`);
+  return result.value;
+}

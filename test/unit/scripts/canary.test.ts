@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkout, runToEnd } from './processes.ts';
+
+const canary = (...args: string[]) =>
+  runToEnd([process.execPath, ...process.execArgv, join(checkout, 'scripts/canary.ts'), ...args], process.env);
+
+test('canary: every mark fires under the configuration as it is', async () => {
+  const ended = await canary();
+  expect(ended.stdout).toMatch(/^canary: all \d+ marks fired\n$/);
+  expect(ended.code).toBe(0);
+});
+
+test.each([
+  'no-restricted-imports',
+  'no-restricted-globals',
+  'no-restricted-properties',
+  'typescript/require-array-sort-compare',
+])('canary: it fails when %s is switched off', async (rule) => {
+  const ended = await canary('--without', rule);
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toMatch(new RegExp(`\\(${rule.split('/').at(-1)}\\) did not fire`));
+});

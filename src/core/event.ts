@@ -5,7 +5,7 @@
 import { canonicalJson, isJsonObject, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
-import { fieldChecks, isReasonCode } from './body-fields.ts';
+import { fieldChecks, isReasonCode, type FieldCheck } from './body-fields.ts';
 import { jsonDepthMax } from './limits.ts';
 
 /** The nine kinds of event. Source: docs/format.md, kinds. */
@@ -110,15 +110,15 @@ export const fieldTable: Readonly<Record<Exclude<Kind, 'propose'>, KindFields>> 
 export function parseBody(value: JsonObject): Result<Body, BodyFault> {
   const fields = fieldsOf(value);
   if (!fields.ok) return fields;
-  for (const name of fields.value.required) {
-    if (value[name] === undefined) return refuse('FIELD_MISSING', `${String(value['kind'])} needs ${name}`);
+  let present = 0;
+  for (const name in value) {
+    const field = fieldBits.get(name);
+    if (field === undefined || (fields.value.allowed & field.bit) === 0) return forbidden(name);
+    if (!field.check(value[name] as JsonValue)) return refuse('FIELD_VALUE', `${name} is not well formed`);
+    present |= field.bit;
   }
-  for (const name of Object.keys(value)) {
-    if (!fields.value.allowed.has(name)) return refuse('FIELD_FORBIDDEN', `a field that this kind may not carry: ${shown(name)}`);
-    if (fieldChecks[name]?.(value[name] as JsonValue) !== true) return refuse('FIELD_VALUE', `${name} is not well formed`);
-  }
-  const fault = kindFault(value);
-  return fault === undefined ? ok(value as unknown as Body) : fault;
+  const missing = fields.value.required & ~present;
+  return missing === 0 ? kindFault(value) ?? ok(value as unknown as Body) : missingField(missing);
 }
 
 /** Id of an event: sha256 of its canonical form, 64 hex digits. Pure. */
@@ -164,35 +164,49 @@ export function isClaim(kind: Kind): kind is 'assert' | 'lesson' {
   return kind === 'assert' || kind === 'lesson';
 }
 
-interface AllowedFields {
-  readonly required: readonly string[];
-  readonly allowed: ReadonlySet<string>;
+/** Sets of fields as bits: a body is checked in one pass over its members. */
+interface FieldSets {
+  readonly required: number;
+  readonly allowed: number;
 }
 
-function withCommon(fields: KindFields): AllowedFields {
-  const required = [...everyKind.required, ...fields.required];
-  return { required, allowed: new Set([...required, ...everyKind.optional, ...fields.optional]) };
-}
-
-const allowedFields: ReadonlyMap<string, AllowedFields> = new Map(
-  Object.entries(fieldTable).flatMap(([kind, fields]): readonly (readonly [string, AllowedFields])[] =>
-    'required' in fields
-      ? [[kind, withCommon(fields as KindFields)]]
-      : [
-          ['propose assert', withCommon(fields.assert)],
-          ['propose lesson', withCommon(fields.lesson)],
-        ],
-  ),
+const fieldBits: ReadonlyMap<string, { readonly bit: number; readonly check: FieldCheck }> = new Map(
+  Object.entries(fieldChecks).map(([name, check], index) => [name, { bit: 1 << index, check }]),
 );
 
-function fieldsOf(value: JsonObject): Result<AllowedFields, BodyFault> {
-  const kind = value['kind'];
+function bitsOf(names: readonly string[]): number {
+  return names.reduce((bits, name) => bits | (fieldBits.get(name)?.bit ?? 0), 0);
+}
+
+function setsOf(fields: KindFields): FieldSets {
+  const required = bitsOf(everyKind.required) | bitsOf(fields.required);
+  return { required, allowed: required | bitsOf(everyKind.optional) | bitsOf(fields.optional) };
+}
+
+const { propose, ...plainKinds } = fieldTable;
+const plainSets: ReadonlyMap<string, FieldSets> = new Map(
+  Object.entries(plainKinds).map(([kind, fields]) => [kind, setsOf(fields)]),
+);
+const proposeSets: ReadonlyMap<string, FieldSets> = new Map(
+  Object.entries(propose).map(([kind, fields]) => [kind, setsOf(fields)]),
+);
+
+function fieldsOf(value: JsonObject): Result<FieldSets, BodyFault> {
+  const { kind, proposes } = value;
   if (typeof kind !== 'string') return refuse('FIELD_MISSING', 'kind is missing');
-  const fields = allowedFields.get(kind);
-  if (fields !== undefined && !kind.includes(' ')) return ok(fields);
-  if (kind !== 'propose') return refuse('KIND_UNKNOWN', 'a kind that this version does not know');
-  const proposed = allowedFields.get(`propose ${String(value['proposes'])}`);
-  return proposed === undefined ? refuse('FIELD_VALUE', 'propose needs proposes: assert or lesson') : ok(proposed);
+  const sets = kind === 'propose' ? proposeSets.get(typeof proposes === 'string' ? proposes : '') : plainSets.get(kind);
+  if (sets !== undefined) return ok(sets);
+  if (kind === 'propose') return refuse('FIELD_VALUE', 'propose needs proposes: assert or lesson');
+  return refuse('KIND_UNKNOWN', 'a kind that this version does not know');
+}
+
+function forbidden(name: string): Result<never, BodyFault> {
+  return refuse('FIELD_FORBIDDEN', `a field that this kind may not carry: ${shown(name)}`);
+}
+
+function missingField(missing: number): Result<never, BodyFault> {
+  const name = [...fieldBits].find(([, { bit }]) => (missing & bit) !== 0)?.[0] ?? 'a field';
+  return refuse('FIELD_MISSING', `${name} is missing`);
 }
 
 /** Rules between fields. */

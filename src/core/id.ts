@@ -6,7 +6,18 @@ export const idPrefixMin = 8;
 
 /** True for 64 lower-case hex digits: an id of an event or trust op, or a link. Pure. */
 export function isId(text: unknown): text is string {
-  return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
+  return typeof text === 'string' && isHex(text, 64);
+}
+
+/** True for exactly `digits` lower-case hex digits. A loop: half the time of a regular expression, and hot. Pure. */
+export function isHex(text: string, digits: number): boolean {
+  if (text.length !== digits) return false;
+  for (let index = 0; index < digits; index += 1) {
+    const unit = text.charCodeAt(index);
+    const isDigit = (unit >= 0x30 && unit <= 0x39) || (unit >= 0x61 && unit <= 0x66);
+    if (!isDigit) return false;
+  }
+  return true;
 }
 
 /** True for a name of a host, signer, class, audience or scope: `[a-z][a-z0-9-]{0,30}`. Pure. */

@@ -84,8 +84,7 @@ export function parseLine(line: Uint8Array | string, mesh: string): Result<Line,
   const parsed = parseCanonical(text, { depthMax: jsonDepthMax });
   if (!parsed.ok) return parsed;
   const envelope = readEnvelope(parsed.value);
-  if (typeof envelope === 'string') return refuse('ENVELOPE', envelope);
-  return ok(interpret(text, envelope, mesh));
+  return typeof envelope === 'string' ? refuse('ENVELOPE', envelope) : ok(interpret(text, envelope, mesh));
 }
 
 /** A signed line of version 1, parsed back from its own text: what a writer makes is what a reader reads. */
@@ -122,14 +121,15 @@ interface Envelope {
 
 function interpret(text: string, envelope: Envelope, mesh: string): Line {
   const { auth, body, log, prev, seq, sig, v } = envelope;
-  const id = isId(body) ? body : sha256Hex(bodySubstring(text, envelope));
+  const id = isId(body) ? body : sha256Hex(bodyOf(text, envelope));
   const authHash = auth === null ? null : sha256Hex(authText(auth));
   const link = linkOf({ auth: authHash, id, log, mesh, prev, seq, v });
-  return { v, log, seq, prev, auth, id, ...readBody(body, v), link, sig, text };
+  const read = readBody(body, v);
+  return { v, log, seq, prev, auth, id, body: read.body, fault: read.fault, held: read.held, link, sig, text };
 }
 
 /** The bytes of the body as they stand in the line. The line is canonical, so what surrounds them is known exactly. */
-function bodySubstring(text: string, envelope: Envelope): string {
+function bodyOf(text: string, envelope: Envelope): string {
   return text.slice(beforeBody(envelope.auth).length, text.length - afterBody(envelope).length);
 }
 
@@ -151,18 +151,23 @@ function heldRecord(body: JsonObject): Line['held'] {
 /** The envelope, or a sentence that says what is wrong with it. */
 function readEnvelope(value: JsonValue): Envelope | string {
   if (!isJsonObject(value)) return 'a line is an object';
-  const keys = Object.keys(value).join(' ');
-  if (keys !== 'body log prev seq sig v' && keys !== 'auth body log prev seq sig v') return 'a member is missing or unknown';
-  const { body, log, prev, seq, sig, v } = value;
+  const { auth: approval, body, log, prev, seq, sig, v } = value;
+  if (body === undefined) return 'body is missing';
   if (!isSlug(log)) return 'log is not a slug';
   if (!isId(prev)) return 'prev is not 64 hex digits';
   if (!isCount(seq)) return 'seq is not a positive integer';
   if (!isCount(v)) return 'v is not a positive integer';
-  if (typeof sig !== 'string' || sig.length !== 88 || !isCanonicalBase64(sig) || !sig.endsWith('==')) return 'sig is not base64 of 64 bytes';
-  const auth = value['auth'] === undefined ? null : readAuth(value['auth']);
+  if (typeof sig !== 'string' || !signatureShape.test(sig)) return 'sig is not base64 of 64 bytes';
+  const auth = approval === undefined ? null : readAuth(approval);
   if (auth === undefined) return 'auth is not well formed';
-  return { auth, body: body as JsonValue, log, prev, seq, sig, v };
+  // Every member that may stand here has been seen, so the number of members tells whether there is another one.
+  return Object.keys(value).length === (auth === null ? 6 : 7)
+    ? { auth, body, log, prev, seq, sig, v }
+    : 'a member that does not belong here';
 }
+
+/** Canonical base64 of exactly 64 bytes. */
+const signatureShape = /^[A-Za-z0-9+/]{85}[AQgw]==$/;
 
 /** A well-formed approval: exactly {key, signer, sshsig}. Undefined otherwise. Pure. */
 export function readAuth(value: JsonValue): Auth | undefined {

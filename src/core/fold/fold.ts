@@ -2,53 +2,168 @@
  * The fold: lines in, beliefs out. Pure: no clock, no I/O, no locale; the state depends on the set of lines and the
  * charter, never on the order or the portions in which they came. Source: docs/fold.md.
  */
-import type { Auth } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
-import type { Charter } from '../trust/charter.ts';
-import type { ApprovalVerdict, EventView, State } from './state.ts';
+import { charterLeaves, emptyTree, rootOf, setLeaf } from '../root.ts';
+import { approvalVerdict, type Charter, type CharterSigner } from '../trust/charter.ts';
+import { claimKey } from './claims.ts';
+import { evaluateSubject } from './evaluate.ts';
+import { nextMark, rejudgeApprovals, takeLine, type Fold, type FoldPorts } from './fold-index.ts';
+import { settleLevel } from './levels.ts';
+import { forgetAbove } from './lineage.ts';
+import { classOf } from '../event.ts';
+import { isClaim, isSeen, type EventNode, type SubjectEvents } from './node.ts';
+import { replaceOutcome } from './outcomes.ts';
+import { takeObserve, type Observation } from './staleness.ts';
+import { rulesVersion, type State } from './state.ts';
+
+export { eventsOf, eventView, headsOf, idsWithPrefix, subjectsOf } from './event-view.ts';
+export type { Fold, FoldPorts } from './fold-index.ts';
 
 /** A usable line (R0). The fold trusts log, seq, id and body of it, and judges the approval itself. */
 export type FoldLine = VerifiedLine;
 
-/** What the fold asks of the trust layer; replaced by a table in property tests. */
-export interface FoldPorts {
-  /** Verdict on `auth` as an approval of `message` (the canonical body) for `subject`. Called once per (id, auth). */
-  readonly approve: (charter: Charter, auth: Auth, message: string, subject: string) => ApprovalVerdict;
-}
-
-/** Opaque. Holds every event and the outcome of every subject. */
-export interface Fold {
-  charter: Charter;
-}
-
-/** Subjects whose outcome was worked out anew; a superset of those that changed. */
+/** Subjects that were worked out anew: a superset of those whose outcome differs. '' stands for unreadable ones. */
 export interface Changed {
   readonly subjects: ReadonlySet<string>;
 }
 
+/** SSHSIG namespace of approvals of events. */
+const approvalNamespace = 'memd-event';
+
+const trustPorts: FoldPorts = {
+  approve: (charter, auth, message, subject) =>
+    approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject }),
+};
+
 /** An empty fold under `charter`; `trust` is the trust hash that the root commits to. Pure. */
-export declare function createFold(charter: Charter, trust: string, ports?: FoldPorts): Fold;
+export function createFold(charter: Charter, trust: string, ports: FoldPorts = trustPorts): Fold {
+  const fold: Fold = {
+    charter,
+    trust,
+    ports,
+    nodes: new Map(),
+    subjects: new Map(),
+    heads: new Map(),
+    observations: new Map(),
+    outcomes: new Map(),
+    records: new Map(),
+    alarms: new Map(),
+    notices: new Map(),
+    tree: emptyTree(),
+    totals: emptyTotals(),
+    mark: 0,
+  };
+  plantCharter(fold);
+  return fold;
+}
 
 /**
- * Takes lines of any logs, in log order within each log, in portions of any size, and brings the state up to date
- * once at the end. A line already taken changes nothing.
+ * Takes lines of any logs, in log order within each log, in portions of any size, and brings the state up to date once
+ * at the end: the larger the portion, the less is worked out twice. A line already taken changes nothing.
  */
-export declare function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed;
+export function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed {
+  const touched = new Set<EventNode>();
+  for (const line of lines) {
+    const node = takeLine(fold, line);
+    if (node !== undefined) touched.add(node);
+  }
+  const cold = fold.outcomes.size === 0;
+  for (const node of touched) settleNode(fold, node);
+  const moved = new Set<Observation>();
+  for (const node of touched) takeObserve(fold.observations, node, moved);
+  return evaluate(fold, cold ? new Set(fold.subjects.keys()) : affectedBy(fold, touched, moved));
+}
 
-/** Puts the fold under another charter. Verdicts, levels and every subject are worked out anew. */
-export declare function setCharter(fold: Fold, charter: Charter, trust: string): Changed;
+/** Puts the fold under another charter. Verdicts of changed signers, levels and every subject are worked out anew. */
+export function setCharter(fold: Fold, charter: Charter, trust: string): Changed {
+  const before = fold.charter.signers;
+  const isChanged = (name: string): boolean => !sameSigner(before.get(name), charter.signers.get(name));
+  for (const item of charterLeaves(fold.charter).keys()) setLeaf(fold.tree, item, null);
+  fold.charter = charter;
+  fold.trust = trust;
+  plantCharter(fold);
+  fold.observations.clear();
+  for (const { keys } of fold.subjects.values()) keys.clear();
+  for (const node of fold.nodes.values()) {
+    if (!isSeen(node)) continue;
+    rejudgeApprovals(fold, node, isChanged);
+    node.key = -1;
+    node.lineage = undefined;
+    node.stale = undefined;
+    settleNode(fold, node);
+    takeObserve(fold.observations, node, new Set());
+  }
+  return evaluate(fold, new Set(fold.subjects.keys()));
+}
 
-/** The state as it is now. The maps in it are live. */
-export declare function readState(fold: Fold): State;
+/** The state as it is now. Its maps are live, and `root` is worked out when it is read. */
+export function readState(fold: Fold): State {
+  const { trust, records, alarms, notices, totals } = fold;
+  const subjects = fold.subjects.size - (fold.subjects.has('') ? 1 : 0);
+  return {
+    rules: rulesVersion,
+    trust,
+    records,
+    alarms,
+    notices,
+    counts: { ...totals, subjects, alarms: alarms.size, notices: notices.size },
+    get root() {
+      return rootOf(fold.tree, { rules: rulesVersion, trust: fold.trust });
+    },
+  };
+}
 
-/** Everything about one id; undefined when no usable line carries it. */
-export declare function eventView(fold: Fold, id: string): EventView | undefined;
+function emptyTotals(): Fold['totals'] {
+  const records = { served: 0, contested: 0, parked: 0, none: 0, stale: 0, undecided: 0 };
+  return { events: 0, lines: 0, ...records, quarantined: 0, held: 0 };
+}
 
-/** Sorted ids of the events of `subject`; empty when there is none. */
-export declare function eventsOf(fold: Fold, subject: string): readonly string[];
+function plantCharter(fold: Fold): void {
+  for (const [item, digest] of charterLeaves(fold.charter)) setLeaf(fold.tree, item, digest);
+}
 
-/** Every subject that an event names, sorted by code units. */
-export declare function subjectsOf(fold: Fold): readonly string[];
+function settleNode(fold: Fold, node: EventNode): void {
+  settleLevel(fold.charter, node);
+  const subject = fold.subjects.get(node.subject);
+  if (subject !== undefined && node.key === -1 && isClaim(node)) node.key = keyNumber(fold.charter, subject, node);
+}
 
-/** Full ids that start with `prefix`, sorted, at most `max` of them. */
-export declare function idsWithPrefix(fold: Fold, prefix: string, max: number): readonly string[];
+function keyNumber(charter: Charter, { name, keys }: SubjectEvents, { body }: EventNode): number {
+  if (body === null) return -1;
+  const key = claimKey(charter.classes.get(classOf(name))?.claims ?? null, body);
+  const known = keys.get(key);
+  if (known !== undefined) return known;
+  keys.set(key, keys.size);
+  return keys.size - 1;
+}
+
+/** The table of docs/fold.md, "What an input can affect", for lines. */
+function affectedBy(fold: Fold, touched: ReadonlySet<EventNode>, moved: ReadonlySet<Observation>): Set<string> {
+  const subjects = new Set<string>(fold.outcomes.has('') ? [''] : []);
+  const mark = nextMark(fold);
+  const affect = (node: EventNode): void => {
+    subjects.add(node.subject);
+    for (const target of node.targets) subjects.add(target.subject);
+  };
+  for (const node of touched) {
+    forgetAbove(node, mark, affect);
+    for (const naming of node.namedBy) subjects.add(naming.subject);
+  }
+  for (const { nodes } of moved) for (const node of nodes) forgetAbove(node, mark, affect);
+  return subjects;
+}
+
+function evaluate(fold: Fold, subjects: ReadonlySet<string>): Changed {
+  const mark = (): number => nextMark(fold);
+  for (const name of subjects) {
+    const subject = fold.subjects.get(name);
+    // A target that nothing carries yet has no subject of its own.
+    if (subject !== undefined) replaceOutcome(fold, name, evaluateSubject(fold, subject, mark));
+  }
+  return { subjects };
+}
+
+function sameSigner(a: CharterSigner | undefined, b: CharterSigner | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.key.text === b.key.text && a.scopes.join(' ') === b.scopes.join(' ');
+}

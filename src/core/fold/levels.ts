@@ -1,7 +1,14 @@
 /**
- * R1: what authority a line proves for an event. Levels are an ordered type, so that a level between the two of today
- * takes its place by adding one entry to `levelRanks`. Source: docs/fold.md R1.
+ * R0 and R1: what holds an event out, and what authority its lines prove. Level belongs to the id: the highest that any
+ * usable line of it proves. Levels are an ordered type, so that one between the two of today takes its place by an entry
+ * of `levelRanks`. Source: docs/fold.md R0, R1.
  */
+import { audienceOf, classOf, type Body } from '../event.ts';
+import type { Charter } from '../trust/charter.ts';
+import { scopeCovers } from '../trust/scope.ts';
+import { isClaimKind, type Carrier, type EventNode } from './node.ts';
+import { byPlace, sortedUnique } from './order.ts';
+import type { HeldReason } from './state.ts';
 
 /** The authority that an event carries, lowest first. */
 export type Level = 'unsigned' | 'signed';
@@ -9,7 +16,76 @@ export type Level = 'unsigned' | 'signed';
 /** Order of the levels. Comparisons go through this table and never through the names. */
 export const levelRanks: Readonly<Record<Level, number>> = { unsigned: 0, signed: 2 };
 
-/** Negative, zero or positive as `a` is below, equal to or above `b`. Pure. */
-export function compareLevels(a: Level, b: Level): number {
-  return levelRanks[a] - levelRanks[b];
+/** Rank of the level of an event. Pure. */
+export function rankOf(node: EventNode): number {
+  return levelRanks[node.level];
+}
+
+/** Level, admission, place and signers of an event, from the lines that carry it. */
+export function settleLevel(charter: Charter, node: EventNode): void {
+  let best: Carrier | null = null;
+  for (const carrier of node.carriers) {
+    if (isBetter(provenBy(node, carrier), carrier, node, best)) best = carrier;
+  }
+  const level = best === null ? undefined : provenBy(node, best);
+  node.place = best;
+  node.level = level ?? 'unsigned';
+  node.signers = sortedUnique(node.carriers.flatMap((carrier) => signerOf(carrier) ?? []));
+  node.held = heldReason(charter, node, level !== undefined);
+}
+
+/** True iff `node` is signed for its own subject and for `subject`, by one and the same signer. Pure. */
+export function isSignedFor(charter: Charter, node: EventNode, subject: string): boolean {
+  if (node.level !== 'signed') return false;
+  if (node.subject === subject) return true;
+  return node.signers.some((name) => scopeCovers(charter.signers.get(name)?.scopes ?? [], subject));
+}
+
+/** Signer of an approval that counts, undefined where the line has none. Pure. */
+function signerOf(carrier: Carrier): string | undefined {
+  if (carrier.fault !== null || carrier.approval?.verdict !== 'ok') return undefined;
+  return carrier.approval.auth.signer;
+}
+
+/** What one line proves; undefined when it counts for nothing. A bad approval never falls back to unsigned. Pure. */
+function provenBy(node: EventNode, carrier: Carrier): Level | undefined {
+  if (node.body === null || carrier.fault !== null) return undefined;
+  if (carrier.approval !== null) return carrier.approval.verdict === 'ok' ? 'signed' : undefined;
+  return carrier.log === node.body.host ? 'unsigned' : undefined;
+}
+
+function isBetter(level: Level | undefined, carrier: Carrier, node: EventNode, best: Carrier | null): boolean {
+  if (level === undefined) return false;
+  const bestLevel = best === null ? undefined : provenBy(node, best);
+  if (best === null || bestLevel === undefined) return true;
+  const difference = levelRanks[level] - levelRanks[bestLevel];
+  return difference > 0 || (difference === 0 && byPlace(carrier, best) < 0);
+}
+
+function heldReason(charter: Charter, node: EventNode, proven: boolean): HeldReason | null {
+  if (node.body === null) return unreadableReason(node.carriers);
+  return foreignReason(charter, node.body) ?? (proven ? null : unprovenReason(node.carriers));
+}
+
+/** Why there is no body. Several faults of one id: the one that says most about the body itself. */
+function unreadableReason(carriers: readonly Carrier[]): HeldReason | null {
+  if (carriers.length === 0) return null;
+  const faults = new Set(carriers.map(({ fault }) => fault));
+  if ([...faults].some((fault) => fault !== 'HOLE' && fault !== 'UNKNOWN_VERSION')) return 'INVALID';
+  return faults.has('UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
+}
+
+function foreignReason(charter: Charter, body: Body): HeldReason | null {
+  if (body.mesh !== charter.meshId) return 'FOREIGN_MESH';
+  const subjectClass = charter.classes.get(classOf(body.subject));
+  if (subjectClass === undefined) return 'UNNORMALIZED';
+  if (subjectClass.claims === null && isClaimKind(body.kind)) return 'UNNORMALIZED';
+  return charter.audiences.has(audienceOf(body)) ? null : 'UNDECLARED_AUDIENCE';
+}
+
+function unprovenReason(carriers: readonly Carrier[]): HeldReason {
+  const verdicts = new Set(carriers.map(({ approval }) => approval?.verdict));
+  if (verdicts.has('forged')) return 'FORGED';
+  if (verdicts.has('unknown') || verdicts.has('unsupported')) return 'UNVERIFIABLE';
+  return verdicts.has('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
 }

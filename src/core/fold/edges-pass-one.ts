@@ -1,0 +1,93 @@
+/**
+ * R3, pass 1: edges that hold by authority alone. Signed edges, edges of a host to its own events, and the refusal of
+ * every other edge that aims above its level. Depends on levels and lineage only. Source: docs/fold.md R3.
+ */
+import type { Kind } from '../event.ts';
+import type { Charter } from '../trust/charter.ts';
+import { isSignedFor, rankOf } from './levels.ts';
+import { settleLineage } from './lineage.ts';
+import { takesPart, type EventNode, type SubjectEvents } from './node.ts';
+
+/** An edge; as a result of pass 1, one to another host's event that pass 2 has to judge. */
+export interface Edge {
+  readonly from: EventNode;
+  readonly to: EventNode;
+}
+
+/**
+ * Sets `by`, `reaches`, `withdrawnBySigned` and `overSigned` of every event of the subject from its pass-1 edges, and
+ * returns the edges that pass 2 has to judge. `lineage` of all events must be settled. An unsigned event bears edges
+ * within its subject only, so everything that matters here is in the subject or names one of its events.
+ */
+export function passOne(charter: Charter, subject: SubjectEvents): readonly Edge[] {
+  for (const node of subject.events) resetEdges(node);
+  for (const node of subject.events) withdrawBySigned(charter, node);
+  for (const node of subject.events) node.overSigned = aimsAboveItself(node);
+  const candidates: Edge[] = [];
+  for (const node of subject.events) bearUnsigned(node, candidates);
+  return candidates;
+}
+
+/** Puts an edge in effect. */
+export function putInEffect(from: EventNode, to: EventNode): void {
+  to.by.push(from);
+  if (from.subject === to.subject) from.reaches.push(to);
+}
+
+function resetEdges(node: EventNode): void {
+  node.by.length = 0;
+  node.reaches.length = 0;
+  node.revisers.length = 0;
+  node.revises.length = 0;
+  node.withdrawnBySigned = false;
+  node.overSigned = false;
+  node.revised = false;
+}
+
+function withdrawBySigned(charter: Charter, to: EventNode): void {
+  for (const from of to.namedBy) {
+    settleLineage(from);
+    if (!mayBear(from, to) || !isSignedFor(charter, from, to.subject)) continue;
+    to.withdrawnBySigned = true;
+    putInEffect(from, to);
+  }
+}
+
+function aimsAboveItself(from: EventNode): boolean {
+  if (from.level === 'signed' || from.targets.length === 0) return false;
+  return from.targets.some((to) => isAttempt(from, to) && mayBear(from, to));
+}
+
+function isAttempt(from: EventNode, to: EventNode): boolean {
+  return to.level === 'signed' && to.subject === from.subject && !to.withdrawnBySigned;
+}
+
+function bearUnsigned(from: EventNode, candidates: Edge[]): void {
+  if (from.level === 'signed' || from.overSigned) return;
+  for (const to of from.targets) {
+    if (to.subject !== from.subject || rankOf(to) > rankOf(from) || !mayBear(from, to)) continue;
+    if (to.body?.host === from.body?.host) putInEffect(from, to);
+    else candidates.push({ from, to });
+  }
+}
+
+/** True iff the kinds allow the edge and its source takes part. The target need only be known. */
+function mayBear(from: EventNode, to: EventNode): boolean {
+  if (from.body === null || to.body === null || !takesPart(from)) return false;
+  return kindsAllow(from.body.kind, to.body.kind);
+}
+
+function kindsAllow(from: Kind, to: Kind): boolean {
+  switch (from) {
+    case 'assert':
+    case 'lesson':
+    case 'retract':
+      return true;
+    case 'question':
+      return to === 'question';
+    case 'decision':
+      return to === 'decision' || to === 'question';
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,52 @@
+/** Reading single events and lists of them out of a fold. */
+import type { Fold } from './fold-index.ts';
+import { isClaim, isSeen, type Carrier } from './node.ts';
+import { byCodeUnits, byPlace } from './order.ts';
+import { isStale } from './staleness.ts';
+import type { EventLine, EventView } from './state.ts';
+
+/** Everything about one id; undefined when no usable line carries it. */
+export function eventView(fold: Fold, id: string): EventView | undefined {
+  const node = fold.nodes.get(id);
+  if (node === undefined || !isSeen(node)) return undefined;
+  const { body, level, status, reason, place, signers } = node;
+  return {
+    id,
+    body,
+    subject: node.subject || null,
+    level,
+    status,
+    reason,
+    by: node.by.map((from) => from.id).sort(byCodeUnits),
+    lines: node.carriers.map(lineOf).sort(byPlace),
+    place: place === null ? null : { log: place.log, seq: place.seq },
+    signers,
+    stale: isClaim(node) && isStale(fold.observations, node),
+  };
+}
+
+/** Sorted ids of the events of `subject`; '' asks for those whose subject cannot be read. Empty when there is none. */
+export function eventsOf(fold: Fold, subject: string): readonly string[] {
+  return (fold.subjects.get(subject)?.events ?? []).map(({ id }) => id).sort(byCodeUnits);
+}
+
+/** Every subject that an event names, sorted by code units. */
+export function subjectsOf(fold: Fold): readonly string[] {
+  return [...fold.subjects.keys()].filter((name) => name !== '').sort(byCodeUnits);
+}
+
+/** Full ids of events held that start with `prefix`, sorted, at most `max` of them. */
+export function idsWithPrefix(fold: Fold, prefix: string, max: number): readonly string[] {
+  const ids: string[] = [];
+  for (const node of fold.nodes.values()) if (isSeen(node) && node.id.startsWith(prefix)) ids.push(node.id);
+  return ids.sort(byCodeUnits).slice(0, max);
+}
+
+/** Seq of the last line taken of every log. */
+export function headsOf(fold: Fold): ReadonlyMap<string, number> {
+  return fold.heads;
+}
+
+function lineOf({ log, seq, approval }: Carrier): EventLine {
+  return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
+}

@@ -1,0 +1,144 @@
+/**
+ * Everything the fold remembers, and the taking of lines into it. Nothing here judges: levels, edges and claims are
+ * worked out from the index afterwards, so that order of arrival cannot matter. Source: docs/fold.md, Input.
+ */
+import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
+import { assert } from '../../crypto/result.ts';
+import type { Auth, Body } from '../event.ts';
+import type { VerifiedLine } from '../log.ts';
+import type { StateTree } from '../root.ts';
+import type { Charter } from '../trust/charter.ts';
+import { fillNode, unseenNode, type Approval, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import type { Observation } from './staleness.ts';
+import type { Alarm, ApprovalVerdict, Notice, StateCounts, SubjectRecord } from './state.ts';
+import type { SubjectOutcome } from './evaluate.ts';
+
+/** What the fold asks of the trust layer; replaced by a table in property tests. */
+export interface FoldPorts {
+  /**
+   * What `auth` is worth as an approval of `message` (the canonical body) on `subject`. Asked once per (id, auth), and
+   * again when the charter says something else of the signer.
+   */
+  readonly approve: (charter: Charter, auth: Auth, message: string, subject: string) => ApprovalVerdict;
+}
+
+/** Opaque outside src/core/fold. Mutable: one fold is one growing state. */
+export interface Fold {
+  charter: Charter;
+  trust: string;
+  readonly ports: FoldPorts;
+  readonly nodes: Map<string, EventNode>;
+  readonly subjects: Map<string, SubjectEvents>;
+  /** Seq of the last line taken, per log. */
+  readonly heads: Map<string, number>;
+  /** By `observationKey`. */
+  readonly observations: Map<string, Observation>;
+  readonly outcomes: Map<string, SubjectOutcome>;
+  readonly records: Map<string, SubjectRecord>;
+  readonly alarms: Map<string, Alarm>;
+  readonly notices: Map<string, Notice>;
+  readonly tree: StateTree;
+  readonly totals: StateTotals;
+  /** The last number given to a walk. */
+  mark: number;
+}
+
+/** Running totals of the state. */
+export type StateTotals = { -readonly [K in keyof Omit<StateCounts, 'subjects' | 'alarms' | 'notices'>]: number };
+
+/** A number that no node carries yet. */
+export function nextMark(fold: Fold): number {
+  fold.mark += 1;
+  return fold.mark;
+}
+
+/** The node of an id, made when it is new. */
+export function nodeOf(fold: Fold, id: string): EventNode {
+  const known = fold.nodes.get(id);
+  if (known !== undefined) return known;
+  const node = unseenNode(id);
+  fold.nodes.set(id, node);
+  return node;
+}
+
+/** Puts one line into the index; undefined when it was taken before. */
+export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined {
+  const head = fold.heads.get(line.log) ?? 0;
+  if (line.seq <= head) return undefined;
+  assert(line.seq === head + 1, `lines of a log are folded in order: ${line.log} ${line.seq} after ${head}`);
+  fold.heads.set(line.log, line.seq);
+  fold.totals.lines += 1;
+  const node = nodeOf(fold, line.id);
+  if (node.body === null && line.body !== null) takeBody(fold, node, line.body);
+  else if (node.body === null) takeHeld(fold, node, line);
+  if (node.carriers.length === 0) fold.totals.events += 1;
+  node.carriers.push(carrierOf(fold, node, line));
+  return node;
+}
+
+/** Judges every approval whose signer `changed` accepts anew. */
+export function rejudgeApprovals(fold: Fold, node: EventNode, changed: (signer: string) => boolean): void {
+  if (node.approvals === null) return;
+  for (const approval of node.approvals.values()) {
+    if (changed(approval.auth.signer)) approval.verdict = verdictOf(fold, node, approval.auth);
+  }
+}
+
+function takeBody(fold: Fold, node: EventNode, body: Body): void {
+  const placed = node.carriers.length > 0;
+  if (placed && node.subject !== body.subject) leaveSubject(fold, node);
+  const stays = placed && node.subject === body.subject;
+  fillNode(node, body);
+  if (!stays) joinSubject(fold, node);
+  node.targets = (body.supersedes ?? []).map((id) => link(nodeOf(fold, id), node, 'namedBy'));
+  node.basis = (body.basis ?? []).map((id) => link(nodeOf(fold, id), node, 'citedBy'));
+  // Approvals that came with an unreadable line of the same id were not judged: there was no body to judge them on.
+  rejudgeApprovals(fold, node, () => true);
+}
+
+function takeHeld(fold: Fold, node: EventNode, line: VerifiedLine): void {
+  const first = node.carriers.length === 0;
+  if (!first && (node.subject !== '' || line.held === null)) return;
+  if (!first) leaveSubject(fold, node);
+  node.subject = line.held?.subject ?? '';
+  node.scope = line.held?.scope ?? '*';
+  joinSubject(fold, node);
+}
+
+function link(to: EventNode, from: EventNode, list: 'namedBy' | 'citedBy'): EventNode {
+  to[list].push(from);
+  return to;
+}
+
+function joinSubject(fold: Fold, node: EventNode): void {
+  const subject = fold.subjects.get(node.subject);
+  if (subject === undefined) fold.subjects.set(node.subject, { name: node.subject, events: [node], keys: new Map() });
+  else subject.events.push(node);
+}
+
+/** Only out of '': the subject of an id follows from its body, and a body never changes. */
+function leaveSubject(fold: Fold, node: EventNode): void {
+  const events = fold.subjects.get(node.subject)?.events ?? [];
+  events.splice(events.indexOf(node), 1);
+}
+
+function carrierOf(fold: Fold, node: EventNode, line: VerifiedLine): Carrier {
+  const { log, seq, fault, auth } = line;
+  return { log, seq, fault, approval: auth === null ? null : approvalOf(fold, node, auth) };
+}
+
+/** Re-appends of an approved body are common, and a signature costs 85 µs: each distinct approval is judged once. */
+function approvalOf(fold: Fold, node: EventNode, auth: Auth): Approval {
+  node.approvals ??= new Map();
+  const key = `${auth.signer} ${auth.key} ${auth.sshsig}`;
+  const known = node.approvals.get(key);
+  if (known !== undefined) return known;
+  const approval: Approval = { auth, verdict: verdictOf(fold, node, auth) };
+  node.approvals.set(key, approval);
+  return approval;
+}
+
+function verdictOf(fold: Fold, node: EventNode, auth: Auth): ApprovalVerdict {
+  if (node.body === null) return 'unsupported';
+  return fold.ports.approve(fold.charter, auth, canonicalJson(node.body as unknown as JsonValue), node.subject);
+}

@@ -1,0 +1,102 @@
+/** One bounded record per (subject, scope). Source: docs/fold.md, Records. */
+import type { Judgement } from './claims.ts';
+import type { Concession } from './concessions.ts';
+import { idListOf } from './id-list.ts';
+import { takesPart, type EventNode } from './node.ts';
+import type { RecordCounts, RecordFlag, SubjectRecord } from './state.ts';
+
+/** What a record is made of. */
+export interface RecordParts {
+  readonly subject: string;
+  readonly scope: string;
+  /** Events of the scope and of `*`. */
+  readonly members: readonly EventNode[];
+  readonly judgement: Judgement;
+  readonly concessions: readonly Concession[];
+  /** Targets of revisions in effect. */
+  readonly revised: ReadonlySet<EventNode>;
+  readonly stale: boolean;
+}
+
+/**
+ * The record. Members of every object stand in sorted order and no text in it needs escaping beyond JSON's own, so
+ * `JSON.stringify` of it is its JCS. Pure.
+ */
+export function recordOf(parts: RecordParts): SubjectRecord {
+  const { subject, scope, judgement } = parts;
+  const counts = countMembers(parts.members);
+  const { agreeing, served } = judgement;
+  const hosts = agreeing.map(hostOf).filter((host) => served !== null && host !== hostOf(served));
+  return {
+    corroboration: { hosts: idListOf(hosts), ids: idListOf(idsOf(agreeing)) },
+    counts,
+    flags: flagsOf(parts, counts),
+    parked: idListOf(idsOf([...judgement.parked.keys()])),
+    scope,
+    served: served?.id ?? null,
+    status: judgement.status,
+    subject,
+  };
+}
+
+function countMembers(members: readonly EventNode[]): RecordCounts {
+  const counts = { corrections: 0, decisions: 0, held: 0, live: 0, proposals: 0, quarantined: 0, questions: 0 };
+  for (const node of members) {
+    if (node.held !== null) counts.held += 1;
+    else if (!takesPart(node)) counts.quarantined += node.by.length === 0 ? 1 : 0;
+    else countMember(counts, node);
+  }
+  return counts;
+}
+
+function countMember(counts: { -readonly [K in keyof RecordCounts]: number }, node: EventNode): void {
+  const open = node.by.length === 0 ? 1 : 0;
+  switch (node.body?.kind) {
+    case 'assert':
+    case 'lesson':
+      counts.live += open;
+      counts.corrections += node.reaches.length > 0 ? 1 : 0;
+      break;
+    case 'decision':
+      counts.decisions += open;
+      break;
+    case 'question':
+      counts.questions += open;
+      break;
+    case 'propose':
+      counts.proposals += open;
+      break;
+    default:
+  }
+}
+
+function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[] {
+  const { concessions, judgement, members, revised, stale } = parts;
+  const flags: RecordFlag[] = [];
+  if (concessions.length > 0) flags.push('conceded');
+  if (counts.held > 0) flags.push('held');
+  if (homesDiffer(judgement)) flags.push('homes-differ');
+  if (counts.quarantined > 0) flags.push('quarantined');
+  if (revised.size > 0 && members.some((node) => revised.has(node))) flags.push('revised');
+  if (signersDisagree(judgement)) flags.push('signers-disagree');
+  if (stale) flags.push('stale');
+  if (counts.questions > 0) flags.push('undecided');
+  return flags;
+}
+
+function signersDisagree({ parked }: Judgement): boolean {
+  return [...parked.values()].includes('SIGNERS_DISAGREE');
+}
+
+function homesDiffer({ served, agreeing }: Judgement): boolean {
+  const home = served?.body?.home;
+  return agreeing.some(({ body }) => body?.home !== undefined && body.home !== home);
+}
+
+function hostOf(node: EventNode): string {
+  return node.body?.host ?? '';
+}
+
+function idsOf(nodes: readonly EventNode[]): readonly string[] {
+  return nodes.map(({ id }) => id);
+}

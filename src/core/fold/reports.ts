@@ -1,0 +1,93 @@
+/**
+ * Alarms and notices of one subject. Identity is kind + subject + host, so a flood is one entry with a count; an entry
+ * exists exactly as long as its cause. Source: docs/fold.md, Alarms and notices.
+ */
+import { idListOf } from './id-list.ts';
+import { isSeen, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import type { Alarm, AlarmKind, HeldReason, Notice, NoticeKind, Report } from './state.ts';
+
+type AnyKind = AlarmKind | NoticeKind;
+
+interface Draft {
+  readonly kind: AnyKind;
+  readonly host: string | null;
+  readonly ids: Set<string>;
+  hits: number;
+}
+
+/** Reports in the making. */
+export type ReportDrafts = Map<string, Draft>;
+
+const noticeKinds: ReadonlySet<AnyKind> = new Set<NoticeKind>(['REVISED', 'CONCEDED', 'DANGLING']);
+/** Faults of lines, not of events: the same id may come with ten bad approvals. */
+const lineKinds: ReadonlySet<AnyKind> = new Set<AlarmKind>(['FORGED', 'OUT_OF_SCOPE', 'UNVERIFIABLE']);
+/** Faults of bodies: the carrier is named, for nothing else is known of who made them. */
+const bodyFaults: ReadonlySet<HeldReason> = new Set<HeldReason>([
+  'INVALID',
+  'UNKNOWN_VERSION',
+  'WITHHELD',
+  'FOREIGN_MESH',
+  'UNNORMALIZED',
+  'UNDECLARED_AUDIENCE',
+]);
+
+/** Adds one offence. The same event may be reported again: it counts once, except for faults of lines. */
+export function report(drafts: ReportDrafts, kind: AnyKind, host: string | null, node: EventNode): void {
+  const key = `${kind} ${host ?? ''}`;
+  const draft = drafts.get(key) ?? { kind, host, ids: new Set(), hits: 0 };
+  drafts.set(key, draft);
+  draft.ids.add(node.id);
+  draft.hits += 1;
+}
+
+/** What the lines and bodies of a subject give rise to, whatever becomes of its claims. */
+export function reportLines(drafts: ReportDrafts, subject: SubjectEvents): void {
+  for (const node of subject.events) {
+    for (const carrier of node.carriers) {
+      const kind = approvalAlarm(carrier);
+      if (kind !== undefined) report(drafts, kind, carrier.log, node);
+      if (node.held !== null && bodyFaults.has(node.held)) report(drafts, node.held as AlarmKind, carrier.log, node);
+    }
+    if (node.overSigned) report(drafts, 'UNSIGNED_OVER_SIGNED', hostOf(node), node);
+    if (isDangling(node)) report(drafts, 'DANGLING', hostOf(node), node);
+  }
+}
+
+/** Host of a body; null when there is none to read. */
+export function hostOf(node: EventNode): string | null {
+  return node.body?.host ?? null;
+}
+
+/** The finished reports. Pure. */
+export function finishReports(drafts: ReportDrafts, subject: string): { alarms: Alarm[]; notices: Notice[] } {
+  const alarms: Alarm[] = [];
+  const notices: Notice[] = [];
+  for (const draft of drafts.values()) {
+    const { kind, host } = draft;
+    const count = lineKinds.has(kind) ? draft.hits : draft.ids.size;
+    const done: Report<AnyKind> = { count, host, ids: idListOf(draft.ids), kind, subject: subject || null };
+    if (noticeKinds.has(kind)) notices.push(done as Notice);
+    else alarms.push(done as Alarm);
+  }
+  return { alarms, notices };
+}
+
+function approvalAlarm({ fault, approval }: Carrier): AlarmKind | undefined {
+  if (fault !== null || approval === null) return undefined;
+  switch (approval.verdict) {
+    case 'ok':
+      return undefined;
+    case 'forged':
+      return 'FORGED';
+    case 'out-of-scope':
+      return 'OUT_OF_SCOPE';
+    default:
+      return 'UNVERIFIABLE';
+  }
+}
+
+/** It takes part, bears edges, and names something that nobody has shown yet. */
+function isDangling(node: EventNode): boolean {
+  if (node.held !== null || node.lineage !== 'clean') return false;
+  return node.targets.some((target) => !isSeen(target));
+}

@@ -1,0 +1,73 @@
+/**
+ * R5: a claim is stale when an observation below it is no longer what its log last saw. Nothing is withdrawn by it, so a
+ * digest that comes back makes the claim fresh again. Source: docs/fold.md R5.
+ */
+import type { Body } from '../event.ts';
+import type { Carrier, EventNode } from './node.ts';
+
+/** What one host last saw of one home. */
+export interface Observation {
+  seq: number;
+  digest: string;
+  /** Known observes of this host and home, admitted or not: what cites them is touched when the digest moves. */
+  readonly nodes: Set<EventNode>;
+}
+
+/** Identity of an observed thing. A host name holds no space. Pure. */
+export function observationKey(host: string, home: string): string {
+  return `${host} ${home}`;
+}
+
+/**
+ * Enters an observe, and adds its home to `moved` when the current digest is another one now. Only lines of the host's
+ * own log that count are sightings; the highest seq is the current one, also when it re-appends an old observe.
+ */
+export function takeObserve(
+  observations: Map<string, Observation>,
+  node: EventNode,
+  moved: Set<Observation>,
+): void {
+  const { body } = node;
+  if (body?.kind !== 'observe') return;
+  const key = observationKey(body.host, body.home ?? '');
+  const entry = observations.get(key) ?? { seq: 0, digest: '', nodes: new Set() };
+  observations.set(key, entry);
+  entry.nodes.add(node);
+  const seq = node.held === null ? lastSighting(body, node.carriers) : 0;
+  if (seq <= entry.seq) return;
+  if (entry.digest !== body.digest) moved.add(entry);
+  entry.seq = seq;
+  entry.digest = body.digest ?? '';
+}
+
+/** True iff a claim cites, however indirectly, an observation that is not current. */
+export function isStale(observations: ReadonlyMap<string, Observation>, node: EventNode): boolean {
+  const stack = [node];
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const below = top.stale === undefined ? top.basis.find((cited) => cited.stale === undefined) : undefined;
+    if (below !== undefined) {
+      stack.push(below);
+      continue;
+    }
+    top.stale ??= isMoved(observations, top) || top.basis.some((cited) => cited.stale === true);
+    stack.pop();
+  }
+  return node.stale === true;
+}
+
+function lastSighting(body: Body, carriers: readonly Carrier[]): number {
+  let last = 0;
+  for (const carrier of carriers) if (carrier.seq > last && isSighting(body, carrier)) last = carrier.seq;
+  return last;
+}
+
+function isSighting(body: Body, carrier: Carrier): boolean {
+  if (carrier.log !== body.host || carrier.fault !== null) return false;
+  return carrier.approval === null || carrier.approval.verdict === 'ok';
+}
+
+function isMoved(observations: ReadonlyMap<string, Observation>, node: EventNode): boolean {
+  const { body } = node;
+  if (body?.kind !== 'observe') return false;
+  return observations.get(observationKey(body.host, body.home ?? ''))?.digest !== body.digest;
+}

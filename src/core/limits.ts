@@ -102,6 +102,9 @@ export const headsDeadlineMs = 10_000;
 /** One bulk append through git fast-import, while its lines are built; 100 000 lines take about 5 s. */
 export const bulkDeadlineMs = 600_000;
 
+/** git fsck and git repack over a repository of millions of events. */
+export const maintenanceDeadlineMs = 1_800_000;
+
 /** git, ssh-keygen: how long a child may take, and how much it may say. */
 export const childDeadlineMs = 30_000;
 export const childOutputBytesMax: number = 256 * 1_024 * 1_024;
@@ -111,3 +114,21 @@ export const childStderrBytesMax = 65_536;
 export const importNoteBytesMax = 262_144;
 export const importFileBytesMax: number = 64 * 1_024 * 1_024;
 export const importFilesMax = 10_000;
+
+/** Views: the smallest budget that an index is written for; a smaller one is raised to it. */
+export const indexBytesMin = 4_000;
+export const indexLinesMin = 40;
+/** Bytes of claim text in one row of the index, before escaping marks a cut: 180 rows of it use up the byte budget. */
+export const indexRowBytesMax = 200;
+/** The part of the index that unresolved subjects may take before anything else: one in this many lines and bytes. */
+export const indexUnresolvedPart = 4;
+/** Subjects named per host as its newest changes, and the part of the byte budget that the whole line may take. */
+export const indexNewestPerHost = 2;
+export const indexNewestPart = 10;
+/** Bytes and lines of each of CONFLICTS.md, QUARANTINE.md and STALE.md; they are read on demand, not loaded whole. */
+export const viewBytesMax = 262_144;
+export const viewLinesMax = 4_000;
+/** CONFLICTS.md: bytes of a claim's text, sides of one subject and claims of one side that are named. */
+export const conflictTextBytesMax = 600;
+export const conflictSidesMax = 16;
+export const conflictClaimsMax = 8;

@@ -21,7 +21,8 @@ const fixed = {
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
   GIT_NO_REPLACE_OBJECTS: '1',
-  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o IdentityAgent=none',
+  // No git child ever opens a transport: memd speaks the protocol itself.
+  GIT_ALLOW_PROTOCOL: 'none',
   SSH_ASKPASS_REQUIRE: 'never',
   LC_ALL: 'C',
 } as const;

@@ -6,6 +6,7 @@ import { childDeadlineMs } from '../../core/limits.ts';
 import { failedChild, runChild, type ChildRequest, type ChildResult } from '../child.ts';
 import { realDisk, replaceFile, syncDirectories, type Disk } from '../disk.ts';
 import { diskError, OperatingError } from '../errors.ts';
+import { runOrdinaryOk } from './porcelain.ts';
 
 /** Where objects are read from: a folder of objects and its alternates. A quarantine is one of these too. */
 export interface ObjectView {
@@ -70,8 +71,7 @@ export function viewEnvironment(view: ObjectView): Record<string, string> {
 export async function initRepository(dir: string, options: { host: string; disk?: Disk }): Promise<Repository> {
   const repository = viewOf(dir, options.disk ?? realDisk);
   const args = ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', `--initial-branch=log/${options.host}`, dir];
-  const result = await runChild({ command: 'git', args, env: { GIT_DEFAULT_REF_FORMAT: 'files' } });
-  if (result.code !== 0) throw failedChild({ command: 'git', args }, result);
+  await runOrdinaryOk({ args, cwd: path.dirname(dir), env: { GIT_DEFAULT_REF_FORMAT: 'files' } });
   await prepareRepository(repository);
   return repository;
 }

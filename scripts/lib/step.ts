@@ -13,6 +13,9 @@ export interface StepResult {
   readonly output: string;
 }
 
+/** Passed on, so that ending a script ends the tool that it waits for. */
+const endings = ['SIGTERM', 'SIGHUP'] as const;
+
 /** Where a step runs and what becomes of its output: shown (default), or kept and returned. */
 export interface StepOptions {
   readonly cwd?: string;
@@ -39,8 +42,13 @@ export function runNode(args: readonly string[], options: StepOptions = {}): Pro
     });
     const chunks: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const end = (signal: NodeJS.Signals): void => void child.kill(signal);
+    for (const signal of endings) process.on(signal, end);
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString('utf8') }));
+    child.once('close', (code) => {
+      for (const signal of endings) process.off(signal, end);
+      resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString('utf8') });
+    });
   });
 }
 

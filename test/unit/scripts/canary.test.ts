@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseVersion, typeStrippingFlags } from '../../../scripts/bootstrap/versions.mjs';
 import { checkout, runToEnd } from './processes.ts';
 
+const flags = typeStrippingFlags(parseVersion(process.version) ?? [24, 0, 0]);
 const canary = (...args: string[]) =>
-  runToEnd([process.execPath, ...process.execArgv, join(checkout, 'scripts/canary.ts'), ...args], process.env);
+  runToEnd([process.execPath, ...flags, join(checkout, 'scripts/canary.ts'), ...args], process.env);
 
 test('canary: every mark fires under the configuration as it is', async () => {
   const ended = await canary();

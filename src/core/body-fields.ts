@@ -1,6 +1,7 @@
 /**
  * What each field of an event body may hold. Pure grammar checks, no clock and no Unicode tables: the verdict is the same
- * on every host for ever. Source: docs/format.md, section 5.
+ * on every host for ever. Values come from the canonical parser, so control characters and lone surrogates are gone.
+ * Source: docs/format.md, section 5.
  */
 import type { JsonValue } from '../crypto/canonical.ts';
 import { fitsUtf8 } from '../crypto/text.ts';
@@ -18,22 +19,10 @@ import {
   valueBytesMax,
 } from './limits.ts';
 
-/** Says whether a value is right for its field. Pure. */
-export type FieldCheck = (value: JsonValue) => boolean;
-
-/** A string of 1 to `bytesMax` UTF-8 bytes. The canonical parser has refused control characters already. */
-export function bounded(bytesMax: number): FieldCheck {
-  return (value) => isBounded(value, bytesMax);
-}
-
-/** Exactly one of these words. */
-export function oneOf(...words: readonly string[]): FieldCheck {
-  return (value) => typeof value === 'string' && words.includes(value);
-}
-
-/** 1 to `idsMax` ids, strictly ascending. */
-export function idList(idsMax: number): FieldCheck {
-  return (value) => Array.isArray(value) && value.length <= idsMax && isSortedIdList(value);
+/** Grammar of one field: the check, and what a person reads after "must be". */
+export interface FieldGrammar {
+  readonly check: (value: JsonValue) => boolean;
+  readonly says: string;
 }
 
 /** `<class>/<entity>` of the subject grammar. Pure. */
@@ -54,57 +43,86 @@ export function isInstant(value: unknown): value is string {
   return day <= 28 || day <= daysInMonth(Number(value.slice(0, 4)), Number(value.slice(5, 7)));
 }
 
-const instantShape =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
-
 /** A home: `[HOST:]file:PATH[#ANCHOR]`, `https://…` or `git:REPO:PATH@REF`. Pure. */
-export function isHome(value: JsonValue): boolean {
+export function isHome(value: JsonValue): value is string {
   if (!isBounded(value, homeBytesMax)) return false;
-  const home = value;
-  if (home.startsWith('https://')) return isHttpsHome(home);
-  if (home.startsWith('git:')) return isGitHome(home);
-  const match = /^(?:[a-z][a-z0-9-]{0,30}:)?file:([^#]+)(?:#.+)?$/.exec(home);
+  if (value.startsWith('https://')) return isHttpsHome(value);
+  if (value.startsWith('git:')) return isGitHome(value);
+  const match = /^(?:[a-z][a-z0-9-]{0,30}:)?file:([^#]+)(?:#.+)?$/.exec(value);
   return match !== null && !hasDotSegments(match[1] as string);
 }
 
-/** One line for any reader: also without the line ends that are not control characters. */
-const isHook: FieldCheck = (value) => isBounded(value, hookBytesMax) && !/[\u0085\u2028\u2029]/.test(value);
+/** Grammar of the reason code in a `deny`: an entity, so that no refused text fits in. Pure. */
+export function isReasonCode(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && isSubject(`deny/${value}`);
+}
 
-/** Every field of a body and what it may hold. */
-export const fieldChecks: Readonly<Record<string, FieldCheck>> = {
-  mesh: isId,
-  host: isSlug,
+/** Every field of a body and what it may hold, in the order of docs/format.md. */
+export const fieldGrammars: Readonly<Record<string, FieldGrammar>> = {
+  mesh: { check: isId, says: '64 hex digits' },
+  host: { check: isSlug, says: 'a name like alpha-2 (a-z, 0-9, -, at most 31)' },
   session: bounded(sessionBytesMax),
-  at: isInstant,
-  nonce: (value) => typeof value === 'string' && isHex(value, 32),
-  kind: (value) => typeof value === 'string',
-  subject: isSubject,
+  at: { check: isInstant, says: 'a real instant like 2026-07-27T15:04:05.000Z' },
+  nonce: { check: (value) => typeof value === 'string' && isHex(value, 32), says: '32 hex digits' },
+  kind: { check: (value) => typeof value === 'string', says: 'a word' },
+  subject: { check: isSubject, says: 'class/entity, as in endpoint/api (lower case, no //, .. or final /)' },
   content: bounded(contentBytesMax),
   value: bounded(valueBytesMax),
   polarity: oneOf('absent'),
-  hook: isHook,
+  hook: { check: isHook, says: `one line of 1 to ${hookBytesMax} bytes` },
   text: bounded(textBytesMax),
-  home: isHome,
-  digest: (value) => typeof value === 'string' && /^(?:missing|sha256:[0-9a-f]{64})$/.test(value),
+  home: { check: isHome, says: '[HOST:]file:PATH[#ANCHOR], https://… or git:REPO:PATH@REF' },
+  digest: {
+    check: (value) => typeof value === 'string' && /^(?:missing|sha256:[0-9a-f]{64})$/.test(value),
+    says: 'sha256: and 64 hex digits, or missing',
+  },
   basis: idList(basisIdsMax),
   supersedes: idList(supersedesIdsMax),
   proposes: oneOf('assert', 'lesson'),
-  names: isNameList,
-  scope: isSlug,
-  // `operator` is written by absence.
-  audience: (value) => isSlug(value) && value !== 'operator',
+  names: { check: isNameList, says: `1 to ${namesMax} sorted, different names of at most ${nameBytesMax} bytes` },
+  scope: { check: isSlug, says: 'a name like my-project (a-z, 0-9, -, at most 31)' },
+  audience: {
+    check: (value) => isSlug(value) && value !== 'operator',
+    says: 'a name like reviewers; operator is written by leaving it out',
+  },
   confidence: oneOf('stated', 'verified'),
   lineage: oneOf('untrusted'),
 };
 
-/** Grammar of the reason code in a `deny`: an entity, so that no refused text fits in. Pure. */
-export function isReasonCode(value: JsonValue): boolean {
-  return typeof value === 'string' && isSubject(`deny/${value}`);
+function bounded(bytesMax: number): FieldGrammar {
+  return { check: (value) => isBounded(value, bytesMax), says: `text of 1 to ${bytesMax} bytes` };
 }
 
-function isBounded(value: JsonValue, bytesMax: number): value is string {
+function oneOf(...words: readonly string[]): FieldGrammar {
+  const check: FieldGrammar['check'] = (value) => typeof value === 'string' && words.includes(value);
+  return { check, says: `${words.join(' or ')}, or left out` };
+}
+
+function idList(idsMax: number): FieldGrammar {
+  const check: FieldGrammar['check'] = (value) =>
+    Array.isArray(value) && value.length <= idsMax && isSortedIdList(value);
+  return { check, says: `1 to ${idsMax} sorted, different ids of 64 hex digits` };
+}
+
+function isBounded(value: JsonValue | undefined, bytesMax: number): value is string {
   return typeof value === 'string' && value !== '' && fitsUtf8(value, bytesMax);
 }
+
+/** One line for any reader: also without the line ends that are not control characters. */
+function isHook(value: JsonValue): boolean {
+  return isBounded(value, hookBytesMax) && !/[\u0085\u2028\u2029]/.test(value);
+}
+
+function isNameList(value: JsonValue): boolean {
+  if (!Array.isArray(value) || value.length === 0 || value.length > namesMax) return false;
+  const names: readonly JsonValue[] = value;
+  return names.every((name, index) => {
+    const previous = index === 0 ? '' : names[index - 1];
+    return isBounded(name, nameBytesMax) && typeof previous === 'string' && previous < name;
+  });
+}
+
+const instantShape = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return isLeapYear(year) ? 29 : 28;
@@ -115,26 +133,20 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-function isNameList(value: JsonValue): boolean {
-  if (!Array.isArray(value) || value.length === 0 || value.length > namesMax) return false;
-  const isName = bounded(nameBytesMax);
-  return value.every((name, index) => isName(name) && (index === 0 || value[index - 1] < name));
-}
-
 /** Lower-case host, optional port, then printable ASCII: no user, no password, no white space. */
 function isHttpsHome(home: string): boolean {
   return /^https:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[1-9][0-9]{0,4})?(?:[/?#][!-~]*)?$/.test(home);
 }
 
-/** REF is what follows the last `@`, PATH what follows the last `:` before it, REPO the rest. */
+/** REF is what follows the last `@`, PATH what follows the last `:` before it, REPO the rest. No part is an option. */
 function isGitHome(home: string): boolean {
-  const match = /^git:([^\s-][^\s]*):([^:/][^:]*)@([A-Za-z0-9_][A-Za-z0-9._/-]*)$/.exec(home);
+  const match = /^git:([^ -][^ ]*):([^:/-][^:]*)@([A-Za-z0-9_][A-Za-z0-9._/-]*)$/.exec(home);
   if (match === null) return false;
   const [, , path = '', ref = ''] = match;
   return !hasDotSegments(path) && !ref.includes('..') && !ref.includes('//') && !ref.endsWith('/');
 }
 
-/** A path with `.` or `..` segments names a place in several ways, or leaves its root. */
+/** A path with `.` or `..` segments names one place in several ways, or leaves its root. */
 function hasDotSegments(path: string): boolean {
-  return path.split('/').some((segment) => segment === '..' || segment === '.');
+  return /(?:^|\/)\.\.?(?:\/|$)/.test(path);
 }

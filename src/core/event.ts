@@ -2,23 +2,15 @@
  * The event: what a log line says. Its id is the hash of its canonical form, so it is the same event wherever and
  * however often it is carried. Source: docs/format.md, sections 4 and 5.
  */
-import { canonicalJson, isJsonObject, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
+import { canonicalJson, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
-import { fieldChecks, isReasonCode, type FieldCheck } from './body-fields.ts';
+import { isReasonCode } from './body-fields.ts';
+import { fieldBits, rowSets, type FieldSets } from './body-table.ts';
 import { jsonDepthMax } from './limits.ts';
 
 /** The nine kinds of event. Source: docs/format.md, kinds. */
-export type Kind =
-  | 'assert'
-  | 'lesson'
-  | 'decision'
-  | 'question'
-  | 'observe'
-  | 'propose'
-  | 'retract'
-  | 'pin'
-  | 'deny';
+export type Kind = 'assert' | 'lesson' | 'decision' | 'question' | 'observe' | 'propose' | 'retract' | 'pin' | 'deny';
 
 /** What a log line says. Defaults are written by absence; field meanings and bounds: docs/format.md, field table. */
 export interface Body {
@@ -62,63 +54,25 @@ export type BodyInput = Omit<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'>
 /** What the process, never the caller, says about itself and the moment. `nonce` is 32 random hex digits. */
 export type BodyStamp = Pick<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'>;
 
-/** Fields of one kind: those it must have and those it may have besides. */
-export interface KindFields {
-  readonly required: readonly string[];
-  readonly optional: readonly string[];
-}
-
-const everyKind: KindFields = {
-  required: ['mesh', 'host', 'session', 'at', 'nonce', 'kind', 'subject'],
-  optional: ['scope', 'audience'],
-};
-
-const claimFields: Readonly<Record<'assert' | 'lesson', KindFields>> = {
-  assert: {
-    required: ['home'],
-    optional: [
-      'content', 'value', 'polarity', 'hook', 'text', 'basis', 'supersedes', 'names', 'confidence', 'lineage',
-    ],
-  },
-  lesson: {
-    required: ['content'],
-    optional: ['hook', 'text', 'home', 'basis', 'supersedes', 'names', 'confidence', 'lineage'],
-  },
-};
-
-/** The field table: for each kind, what it requires and what it may carry besides the fields of every kind. */
-export const fieldTable: Readonly<Record<Exclude<Kind, 'propose'>, KindFields>> & {
-  readonly propose: Readonly<Record<'assert' | 'lesson', KindFields>>;
-} = {
-  ...claimFields,
-  decision: { required: ['content'], optional: ['text', 'home', 'basis', 'supersedes', 'lineage'] },
-  question: { required: ['content'], optional: ['supersedes', 'lineage'] },
-  observe: { required: ['home', 'digest'], optional: [] },
-  propose: {
-    assert: { required: ['proposes', ...claimFields.assert.required], optional: claimFields.assert.optional },
-    lesson: { required: ['proposes', ...claimFields.lesson.required], optional: claimFields.lesson.optional },
-  },
-  retract: { required: ['supersedes'], optional: ['content', 'lineage'] },
-  pin: { required: [], optional: [] },
-  deny: { required: [], optional: ['content'] },
-};
+/** The field table, for documentation and tests. */
+export { commonFields, fieldTable } from './body-table.ts';
 
 /**
  * Checks a body that `parseCanonical` gave out against the field table: every required field, no other field, every
  * value in its grammar. Whether the mesh is ours, the class registered or the audience declared is for the fold. Pure.
  */
 export function parseBody(value: JsonObject): Result<Body, BodyFault> {
-  const fields = fieldsOf(value);
-  if (!fields.ok) return fields;
+  const row = rowOf(value);
+  if (!row.ok) return row;
   let present = 0;
   for (const name in value) {
     const field = fieldBits.get(name);
-    if (field === undefined || (fields.value.allowed & field.bit) === 0) return forbidden(name);
-    if (!field.check(value[name] as JsonValue)) return refuse('FIELD_VALUE', `${name} is not well formed`);
+    if (field === undefined || (row.value.allowed & field.bit) === 0) return forbidden(name);
+    if (!field.check(value[name] as JsonValue)) return refuse('FIELD_VALUE', `${name} must be ${field.says}`);
     present |= field.bit;
   }
-  const missing = fields.value.required & ~present;
-  return missing === 0 ? kindFault(value) ?? ok(value as unknown as Body) : missingField(missing);
+  const missing = row.value.required & ~present;
+  return missing === 0 ? (faultBetweenFields(value) ?? ok(value as unknown as Body)) : missingField(missing);
 }
 
 /** Id of an event: sha256 of its canonical form, 64 hex digits. Pure. */
@@ -131,17 +85,17 @@ export function eventId(body: Body): string {
  * table. Writers normalise so that readers never have to. Pure.
  */
 export function makeBody(input: BodyInput, stamp: BodyStamp): Result<Body, BodyFault> {
-  const members: Record<string, JsonValue> = {};
+  const members = new Map<string, JsonValue>();
   for (const [name, value] of Object.entries({ ...input, ...stamp })) {
-    const written = writtenValue(name, value as JsonValue | undefined);
-    if (written !== undefined) members[name] = written;
+    if (!isText(value)) return refuse('BODY_SHAPE', `${name} must be well-formed text or a list of it`);
+    const written = writtenValue(name, value);
+    if (written !== undefined) members.set(name, written);
   }
-  const home = members['home'];
-  if (typeof home === 'string' && home.startsWith('file:/')) {
-    return refuse('FIELD_VALUE', 'home: an absolute file needs the host in front, as in alpha:file:/etc/hosts');
-  }
-  const parsed = reparse(members);
-  return parsed.ok ? parseBody(parsed.value) : parsed;
+  // fromEntries defines members: `__proto__` from outside becomes one, for the parser to refuse.
+  const parsed = parseCanonical(canonicalJson(Object.fromEntries(members)), { depthMax: jsonDepthMax });
+  if (!parsed.ok) return refuse('BODY_SHAPE', parsed.detail);
+  const body = parseBody(parsed.value as JsonObject);
+  return body.ok && body.value.home?.startsWith('file:/') === true ? absoluteFile() : body;
 }
 
 /** Class of a subject: what stands before the first slash. Pure. */
@@ -164,44 +118,21 @@ export function isClaim(kind: Kind): kind is 'assert' | 'lesson' {
   return kind === 'assert' || kind === 'lesson';
 }
 
-/** Sets of fields as bits: a body is checked in one pass over its members. */
-interface FieldSets {
-  readonly required: number;
-  readonly allowed: number;
-}
-
-const fieldBits: ReadonlyMap<string, { readonly bit: number; readonly check: FieldCheck }> = new Map(
-  Object.entries(fieldChecks).map(([name, check], index) => [name, { bit: 1 << index, check }]),
-);
-
-function bitsOf(names: readonly string[]): number {
-  return names.reduce((bits, name) => bits | (fieldBits.get(name)?.bit ?? 0), 0);
-}
-
-function setsOf(fields: KindFields): FieldSets {
-  const required = bitsOf(everyKind.required) | bitsOf(fields.required);
-  return { required, allowed: required | bitsOf(everyKind.optional) | bitsOf(fields.optional) };
-}
-
-const { propose, ...plainKinds } = fieldTable;
-const plainSets: ReadonlyMap<string, FieldSets> = new Map(
-  Object.entries(plainKinds).map(([kind, fields]) => [kind, setsOf(fields)]),
-);
-const proposeSets: ReadonlyMap<string, FieldSets> = new Map(
-  Object.entries(propose).map(([kind, fields]) => [kind, setsOf(fields)]),
-);
-
-function fieldsOf(value: JsonObject): Result<FieldSets, BodyFault> {
+function rowOf(value: JsonObject): Result<FieldSets, BodyFault> {
   const { kind, proposes } = value;
   if (typeof kind !== 'string') return refuse('FIELD_MISSING', 'kind is missing');
-  const sets = kind === 'propose' ? proposeSets.get(typeof proposes === 'string' ? proposes : '') : plainSets.get(kind);
-  if (sets !== undefined) return ok(sets);
-  if (kind === 'propose') return refuse('FIELD_VALUE', 'propose needs proposes: assert or lesson');
-  return refuse('KIND_UNKNOWN', 'a kind that this version does not know');
+  if (kind === 'propose') {
+    const row = typeof proposes === 'string' ? rowSets.get(`propose ${proposes}`) : undefined;
+    return row === undefined ? refuse('FIELD_VALUE', 'propose needs proposes: assert or lesson') : ok(row);
+  }
+  // A row name with a blank belongs to propose and is no kind.
+  const row = kind.includes(' ') ? undefined : rowSets.get(kind);
+  return row === undefined ? refuse('KIND_UNKNOWN', 'a kind that this version does not know') : ok(row);
 }
 
 function forbidden(name: string): Result<never, BodyFault> {
-  return refuse('FIELD_FORBIDDEN', `a field that this kind may not carry: ${shown(name)}`);
+  const shown = /^[a-z_]{1,32}$/.test(name) ? name : 'another name';
+  return refuse('FIELD_FORBIDDEN', `a field that this kind may not carry: ${shown}`);
 }
 
 function missingField(missing: number): Result<never, BodyFault> {
@@ -209,14 +140,13 @@ function missingField(missing: number): Result<never, BodyFault> {
   return refuse('FIELD_MISSING', `${name} is missing`);
 }
 
-/** Rules between fields. */
-function kindFault(value: JsonObject): Result<never, BodyFault> | undefined {
+function faultBetweenFields(value: JsonObject): Result<never, BodyFault> | undefined {
   const kind = value['kind'] === 'propose' ? value['proposes'] : value['kind'];
   if (kind === 'assert' && value['content'] === undefined && value['value'] === undefined) {
     return refuse('FIELD_MISSING', 'assert needs content or value');
   }
   if (kind === 'deny' && value['content'] !== undefined && !isReasonCode(value['content'])) {
-    return refuse('FIELD_VALUE', 'content of a deny is a reason code');
+    return refuse('FIELD_VALUE', 'content of a deny must be a reason code, as in secret/aws-access-key');
   }
   return undefined;
 }
@@ -229,43 +159,28 @@ const defaults: Readonly<Record<string, string>> = {
   lineage: 'trusted',
 };
 
-function writtenValue(name: string, value: JsonValue | undefined): JsonValue | undefined {
+type Text = string | readonly string[] | undefined;
+
+function isText(value: unknown): value is Text {
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string' && item.isWellFormed());
+  return value === undefined || (typeof value === 'string' && value.isWellFormed());
+}
+
+/** Undefined: the member is left out. */
+function writtenValue(name: string, value: Text): JsonValue | undefined {
   if (value === undefined || value === defaults[name]) return undefined;
-  if (typeof value === 'string') return normalized(value);
-  if (!Array.isArray(value)) return value;
-  const items = value.map((item: JsonValue) => (typeof item === 'string' ? normalized(item) : item));
-  if (items.length === 0) return undefined;
-  return items.every((item) => typeof item === 'string') ? sortedUnique(items as readonly string[]) : items;
+  if (typeof value === 'string') return value.normalize('NFC');
+  const items = new Set(value.map((item) => item.normalize('NFC')));
+  return items.size === 0 ? undefined : [...items].sort(byUnits);
 }
 
-function normalized(text: string): string {
-  return text.normalize('NFC');
+/** Ascending by UTF-16 units: the one order of every list in a body. */
+function byUnits(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
 }
 
-/** Ascending by UTF-16 units, without repeats: the one order of every list in a body. */
-function sortedUnique(items: readonly string[]): readonly string[] {
-  return [...new Set(items)].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
-}
-
-/** Runs a draft through the strict parser, so that a writer can never make what a reader refuses. */
-function reparse(members: Readonly<Record<string, JsonValue>>): Result<JsonObject, BodyFault> {
-  if (!isPlain(members)) return refuse('BODY_SHAPE', 'a string holds a lone surrogate, or a value is not JSON');
-  const parsed = parseCanonical(canonicalJson(members), { depthMax: jsonDepthMax });
-  if (!parsed.ok) return refuse('BODY_SHAPE', parsed.detail);
-  return isJsonObject(parsed.value) ? ok(parsed.value) : refuse('BODY_SHAPE', 'a body is an object');
-}
-
-function isPlain(members: Readonly<Record<string, JsonValue>>): boolean {
-  return Object.values(members).every((value) =>
-    Array.isArray(value) ? value.every(isPlainString) : isPlainString(value),
-  );
-}
-
-function isPlainString(value: unknown): boolean {
-  return typeof value === 'string' && value.isWellFormed();
-}
-
-/** A name from outside, short enough and plain enough for a message. */
-function shown(name: string): string {
-  return /^[a-z_]{1,32}$/.test(name) ? name : 'another name';
+/** A path without a host means another file on every machine. */
+function absoluteFile(): Result<never, BodyFault> {
+  return refuse('FIELD_VALUE', 'home: an absolute file needs its host in front, as in alpha:file:/etc/hosts');
 }

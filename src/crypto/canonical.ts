@@ -35,10 +35,7 @@ export function canonicalJson(value: JsonValue): string {
  * control characters (newline and tab in `content` and `text` excepted), safe integers only, nesting at most
  * `depthMax`, and byte for byte what a writer would write. Pure. Source: docs/format.md F1.
  */
-export function parseCanonical(
-  text: string,
-  limits: { readonly depthMax: number },
-): Result<JsonValue, CanonicalFault> {
+export function parseCanonical(text: string, limits: { readonly depthMax: number }): Result<JsonValue, CanonicalFault> {
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;

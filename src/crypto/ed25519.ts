@@ -20,9 +20,18 @@ const keyCache = new Map<string, KeyObject | null>();
 
 /** 2^252 + 27742317777372353535851937790883648493, little endian. */
 const groupOrder: Uint8Array = new Uint8Array([
-  0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+  0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0, 0x10,
 ]);
+
+/** The y coordinates of the eight points of small order, little endian. */
+const smallOrderY: readonly Uint8Array[] = [
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+].map((hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)));
 
 /** True iff the 32 bytes are the canonical form of a point of full (prime) order. Pure. */
 export function isStrongEd25519Key(raw: Uint8Array): boolean {
@@ -34,7 +43,7 @@ export function isStrongEd25519Key(raw: Uint8Array): boolean {
  * or the UTF-8 form of a string). Anything else is false, never an error. Pure.
  */
 export function verifyEd25519(raw: Uint8Array, message: string | Uint8Array, signature: Uint8Array): boolean {
-  if (signature.length !== 64 || !isReducedScalar(signature)) return false;
+  if (signature.length !== 64 || !isReducedScalar(signature) || hasSmallOrderStart(signature)) return false;
   const key = verificationKey(raw);
   if (key === null) return false;
   return verify(null, typeof message === 'string' ? utf8Bytes(message) : message, key, signature);
@@ -82,6 +91,16 @@ function verificationKey(raw: Uint8Array): KeyObject | null {
 function importPublicKey(raw: Uint8Array): KeyObject {
   const x = encodeBase64Unpadded(raw).replaceAll('+', '-').replaceAll('/', '_');
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+}
+
+/**
+ * R of small order: the equation can hold, but the signature gives the private scalar away, and verifiers differ.
+ * No honest signature has one.
+ */
+function hasSmallOrderStart(signature: Uint8Array): boolean {
+  return smallOrderY.some((y) =>
+    y.every((byte, index) => byte === (index === 31 ? (signature[31] as number) & 0x7f : signature[index])),
+  );
 }
 
 /** S < L on the last 32 bytes, little endian: without it a second valid signature exists for every signature. */

@@ -76,7 +76,7 @@ export function ed25519PublicText(raw32: Uint8Array): string {
 /** Unencrypted OpenSSH private key file of a seed, readable by `ssh-keygen` and ssh2. Holds a secret: mode 0600. */
 export function ed25519PrivatePem(seed32: Uint8Array, comment: string): string {
   const handle = createPrivateKey(pkcs8OfSeed(seed32));
-  const key = sshpk.parsePrivateKey(handle.export({ format: 'pem', type: 'pkcs8' }) as string, 'pem');
+  const key = sshpk.parsePrivateKey(handle.export({ format: 'pem', type: 'pkcs8' }), 'pem');
   key.comment = comment;
   return key.toString('openssh');
 }
@@ -88,7 +88,9 @@ export function seedFromPem(text: string): Result<Uint8Array, 'NOT_A_KEY' | 'ENC
     key = sshpk.parsePrivateKey(text, 'openssh');
   } catch (error) {
     const encrypted = error instanceof Error && error.name === 'KeyEncryptedError';
-    return encrypted ? refuse('ENCRYPTED', 'the key has a passphrase') : refuse('NOT_A_KEY', 'not an OpenSSH private key');
+    return encrypted
+      ? refuse('ENCRYPTED', 'the key has a passphrase')
+      : refuse('NOT_A_KEY', 'not an OpenSSH private key');
   }
   const part = (key as unknown as { readonly part: Readonly<Record<string, { readonly data: Uint8Array }>> }).part['k'];
   if (key.type !== 'ed25519' || part === undefined) return refuse('KEY_TYPE_UNSUPPORTED', 'not an ed25519 key');
@@ -98,7 +100,8 @@ export function seedFromPem(text: string): Result<Uint8Array, 'NOT_A_KEY' | 'ENC
 function refuseType(type: string): Result<never, SshKeyFault> {
   const known = unsupportedTypes.get(type);
   if (known !== undefined) return refuse('KEY_TYPE_UNSUPPORTED', `${type}: ${known}`);
-  if (/-cert-v0[01]@openssh\.com$/.test(type)) return refuse('KEY_TYPE_UNSUPPORTED', `${type}: certificates are not supported`);
+  if (/-cert-v0[01]@openssh\.com$/.test(type))
+    return refuse('KEY_TYPE_UNSUPPORTED', `${type}: certificates are not supported`);
   return refuse('NOT_A_KEY', 'unknown key type');
 }
 

@@ -54,15 +54,20 @@ export function verifySshsig(approval: {
   }
   if (fields.signatureType !== 'ssh-ed25519') return refuse('NOT_CANONICAL', 'signature and key types differ');
   const signed = signedData(fields, approval.message);
-  return verifyEd25519(raw32, signed, fields.signature) ? ok(true) : refuse('SIGNATURE', 'the signature does not verify');
+  return verifyEd25519(raw32, signed, fields.signature)
+    ? ok(true)
+    : refuse('SIGNATURE', 'the signature does not verify');
 }
 
 /** Base64 of the blob inside the armor that `ssh-keygen -Y sign` writes, or NOT_ARMOR. Pure. */
 export function armorToBlob(armor: string): Result<string, 'NOT_ARMOR'> {
   const match =
-    /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/]{70}\n)*[A-Za-z0-9+/]{1,70}={0,2}\n)-----END SSH SIGNATURE-----\n?$/.exec(armor);
+    /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/]{70}\n)*[A-Za-z0-9+/]{1,70}={0,2}\n)-----END SSH SIGNATURE-----\n?$/.exec(
+      armor,
+    );
   const body = match?.[1]?.replaceAll('\n', '');
-  if (body === undefined || decodeBase64(body) === undefined) return refuse('NOT_ARMOR', 'not an armored SSH signature');
+  if (body === undefined || decodeBase64(body) === undefined)
+    return refuse('NOT_ARMOR', 'not an armored SSH signature');
   return ok(body);
 }
 
@@ -73,7 +78,13 @@ export function signedData(
 ): Uint8Array {
   const bytes = typeof message === 'string' ? utf8Bytes(message) : message;
   const digest = fields.hash === 'sha256' ? sha256(bytes) : sha512(bytes);
-  return concatBytes([magic, wireString(fields.namespace), wireString(''), wireString(fields.hash), wireString(digest)]);
+  return concatBytes([
+    magic,
+    wireString(fields.namespace),
+    wireString(''),
+    wireString(fields.hash),
+    wireString(digest),
+  ]);
 }
 
 /** Blob of these fields, as base64: the inverse of reading, and the way to build one without `ssh-keygen`. Pure. */

@@ -30,6 +30,8 @@ const tasks = {
   test: { file: 'scripts/test.ts', build: true, tools: true },
   check: { file: 'scripts/check.ts', tools: true },
   build: { file: 'scripts/build.ts' },
+  lint: { file: 'scripts/lint.ts' },
+  format: { file: 'node_modules/oxfmt/bin/oxfmt' },
   canary: { file: 'scripts/canary.ts' },
   tidy: { file: 'scripts/tidy.ts' },
   bench: { file: 'bench/run.ts', build: true, tools: true },

@@ -5,9 +5,10 @@
 import { canonicalJson, parseCanonical, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
+import { fitsUtf8 } from '../crypto/text.ts';
 import { isReasonCode } from './body-fields.ts';
 import { fieldBits, rowSets, type FieldSets } from './body-table.ts';
-import { jsonDepthMax } from './limits.ts';
+import { bodyBytesMax, jsonDepthMax } from './limits.ts';
 
 /** The nine kinds of event. Source: docs/format.md, kinds. */
 export type Kind = 'assert' | 'lesson' | 'decision' | 'question' | 'observe' | 'propose' | 'retract' | 'pin' | 'deny';
@@ -45,8 +46,14 @@ export interface Auth {
   readonly sshsig: string;
 }
 
-/** Why a body is held out. It never ends a log. */
-export type BodyFault = 'BODY_SHAPE' | 'KIND_UNKNOWN' | 'FIELD_MISSING' | 'FIELD_FORBIDDEN' | 'FIELD_VALUE';
+/** Why a body is held out. It never ends a log. BODY_TOO_LONG is for writers only. */
+export type BodyFault =
+  | 'BODY_SHAPE'
+  | 'KIND_UNKNOWN'
+  | 'FIELD_MISSING'
+  | 'FIELD_FORBIDDEN'
+  | 'FIELD_VALUE'
+  | 'BODY_TOO_LONG';
 
 /** What a writer fills in; `makeBody` adds the stamp. */
 export type BodyInput = Omit<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'> & { readonly session?: string };
@@ -92,8 +99,10 @@ export function makeBody(input: BodyInput, stamp: BodyStamp): Result<Body, BodyF
     if (written !== undefined) members.set(name, written);
   }
   // fromEntries defines members: `__proto__` from outside becomes one, for the parser to refuse.
-  const parsed = parseCanonical(canonicalJson(Object.fromEntries(members)), { depthMax: jsonDepthMax });
+  const text = canonicalJson(Object.fromEntries(members));
+  const parsed = parseCanonical(text, { depthMax: jsonDepthMax });
   if (!parsed.ok) return refuse('BODY_SHAPE', parsed.detail);
+  if (!fitsUtf8(text, bodyBytesMax)) return refuse('BODY_TOO_LONG', `the event is longer than ${bodyBytesMax} bytes`);
   const body = parseBody(parsed.value as JsonObject);
   return body.ok && body.value.home?.startsWith('file:/') === true ? absoluteFile() : body;
 }

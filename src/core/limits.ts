@@ -3,8 +3,10 @@
  * or it does not exist. Source: docs/format.md.
  */
 
-/** Bytes of one log line without its newline. Large enough for `text` at its maximum with every byte escaped once. */
+/** Bytes of one log line without its newline. */
 export const lineBytesMax: number = 32_768;
+/** Bytes of a body that a writer makes: leaves a line room for its envelope and an approval by an RSA key of 8 192 bits. */
+export const bodyBytesMax = 28_000;
 /** Levels of nesting of any canonical object; the deepest legal one (genesis op) needs 5. */
 export const jsonDepthMax = 6;
 /** A segment file is sealed once it holds at least this many bytes: an append rewrites one open segment only. */

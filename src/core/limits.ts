@@ -69,8 +69,11 @@ export const apiLineBytesMax: number = 64 * 1_024 * 1_024;
 export const fetchSlackBytes: number = 1_048_576;
 export const fetchIdleMs = 30_000;
 export const fetchDeadlineMs = 300_000;
-export const fetchCommitsMax = 50_000;
+/** A want can name a tip only, so a round takes a whole log: as many commits as the objects of one pack allow. */
+export const fetchCommitsMax = 200_000;
 export const fetchObjectsMax = 1_000_000;
+/** Bytes of one pack, whatever a peer announces. */
+export const fetchBytesMax: number = 2 * 1_024 ** 3;
 /** Objects up to which an admitted pack is unpacked loose instead of being kept as a pack. */
 export const fetchLooseObjectsMax = 1_000;
 /** Bytes of the `memd heads` answer. */
@@ -100,6 +103,14 @@ export const meshCloseGraceMs = 1_000;
 /** ssh client: dialling with login, and one short command. */
 export const dialDeadlineMs = 10_000;
 export const headsDeadlineMs = 10_000;
+/** One cycle with one peer; a whole first fetch must fit. */
+export const cycleDeadlineMs = 360_000;
+/** How long a cycle waits for another peer's fetch of the same lines before it fetches them itself. */
+export const sharedFetchWaitMs = 1_000;
+/** After this time data that a peer was refused for is tried again, unchanged as it may be. */
+export const refusalForgetMs = 600_000;
+/** Alarms of one peer in one cycle; a flood is one alarm with a count. */
+export const peerAlarmsMax = 64;
 
 /** One bulk append through git fast-import, while its lines are built; 100 000 lines take about 5 s. */
 export const bulkDeadlineMs = 600_000;

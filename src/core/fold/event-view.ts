@@ -3,7 +3,7 @@ import type { Fold } from './fold-index.ts';
 import { isClaim, isSeen, type Carrier } from './node.ts';
 import { byCodeUnits, byPlace } from './order.ts';
 import { isStale } from './staleness.ts';
-import type { EventLine, EventView } from './state.ts';
+import type { EventLine, EventView, SubjectRecord } from './state.ts';
 
 /** Everything about one id; undefined when no usable line carries it. */
 export function eventView(fold: Fold, id: string): EventView | undefined {
@@ -49,4 +49,9 @@ export function headsOf(fold: Fold): ReadonlyMap<string, number> {
 
 function lineOf({ log, seq, approval }: Carrier): EventLine {
   return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
+}
+
+/** The records of a subject, one per scope that its events name; empty when there is none. */
+export function recordsOf(fold: Fold, subject: string): readonly SubjectRecord[] {
+  return fold.outcomes.get(subject)?.records ?? [];
 }

@@ -3,7 +3,7 @@
  * exists exactly as long as its cause. Source: docs/fold.md, Alarms and notices.
  */
 import { idListOf } from './id-list.ts';
-import { isSeen, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import { isSeen, takesPart, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
 import type { Alarm, AlarmKind, HeldReason, Notice, NoticeKind, Report } from './state.ts';
 
 type AnyKind = AlarmKind | NoticeKind;
@@ -88,6 +88,6 @@ function approvalAlarm({ fault, approval }: Carrier): AlarmKind | undefined {
 
 /** It takes part, bears edges, and names something that nobody has shown yet. */
 function isDangling(node: EventNode): boolean {
-  if (node.held !== null || node.lineage !== 'clean') return false;
+  if (!takesPart(node) || node.body?.kind === 'propose') return false;
   return node.targets.some((target) => !isSeen(target));
 }

@@ -1,0 +1,156 @@
+/** What every history must satisfy: equality with the oracle, and the safety promises under attack. */
+import { eventsOf, eventView, readState, subjectsOf, type Fold, type FoldLine } from '../../src/core/fold/fold.ts';
+import { recordKey, type EventView, type SubjectRecord } from '../../src/core/fold/state.ts';
+import { charterLeaves } from '../../src/core/root.ts';
+import type { Charter } from '../../src/core/trust/charter.ts';
+import { scopeCovers } from '../../src/core/trust/scope.ts';
+import { oracleFold, oracleRoot, type OracleState } from '../oracle/fold.ts';
+import { fakePorts, trust } from './fold-builders.ts';
+import { scopes, subjects } from './fold-histories.ts';
+
+/** Everything that a fold says, in one text: two folds agree iff their texts are equal. */
+export function dumpFold(fold: Fold): string {
+  const { records, alarms, notices, counts, root } = readState(fold);
+  const ids = ['', ...subjectsOf(fold)].flatMap((subject) => eventsOf(fold, subject)).toSorted();
+  const events = ids.map((id) => [id, eventView(fold, id)]);
+  return JSON.stringify({ records: sorted(records), alarms: sorted(alarms), notices: sorted(notices), counts, root, events });
+}
+
+/** The part of a fold's word that the oracle speaks of too. */
+export function dumpComparable(fold: Fold): string {
+  const { records, alarms, notices, root } = readState(fold);
+  const events: OracleState['events'] = Object.fromEntries(
+    ['', ...subjectsOf(fold)]
+      .flatMap((subject) => eventsOf(fold, subject))
+      .flatMap((id) => eventView(fold, id) ?? [])
+      .map(({ id, status, reason, by, stale }) => [id, { status, reason, by, stale }]),
+  );
+  return dump({ records: sorted(records), alarms: sorted(alarms), notices: sorted(notices), events }, root);
+}
+
+/** The same from the oracle. */
+export function dumpOracle(charter: Charter, lines: readonly FoldLine[]): string {
+  const state = oracleFold(
+    {
+      meshId: charter.meshId,
+      classes: charter.classes,
+      audiences: charter.audiences,
+      scopes: (signer) => charter.signers.get(signer)?.scopes ?? [],
+      covers: scopeCovers,
+      approve: (auth, message, subject) => fakePorts.approve(charter, auth, message, subject),
+    },
+    lines,
+  );
+  return dump(state, oracleRoot(state, [...charterLeaves(charter)], trust));
+}
+
+function dump(state: { [K in keyof OracleState]: unknown }, root: string): string {
+  const { records, alarms, notices, events } = state;
+  return JSON.stringify({ records: byKey(records), alarms: byKey(alarms), notices: byKey(notices), events: byKey(events), root });
+}
+
+function byKey(value: unknown): unknown {
+  const entries = Array.isArray(value) ? (value as [string, unknown][]) : Object.entries(value as object);
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** A promise that a state breaks, or nothing. */
+export type Broken = string | undefined;
+
+/** S1 and S5, judged from the lines alone: they know nothing of edges but what signers signed. */
+export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
+  const views = viewsOf(fold).filter(({ body }) => body !== null);
+  const signs = (view: EventView, subject: string): boolean =>
+    view.signers.some((name) => [view.subject ?? '', subject].every((s) => scopeCovers(charter.signers.get(name)?.scopes ?? [], s)));
+  const isClaim = ({ body }: EventView): boolean => body?.kind === 'assert' || body?.kind === 'lesson';
+  const said = views.filter((view) => view.level === 'signed' && view.status !== 'held');
+  const dead = new Set(
+    said
+      .filter(({ body }) => ['assert', 'lesson', 'retract'].includes(body?.kind ?? ''))
+      .flatMap((view) => (view.body?.supersedes ?? []).filter((id) => signs(view, eventView(fold, id)?.subject ?? '?'))),
+  );
+  const live = said.filter((view) => isClaim(view) && !dead.has(view.id));
+  for (const record of readState(fold).records.values()) {
+    const { subject, scope, served } = record;
+    const here = live.filter((view) => view.subject === subject && ['*', scope].includes(view.body?.scope ?? '*'));
+    const shown = served === null ? undefined : eventView(fold, served);
+    if (new Set(here.map(keyOf)).size === 1 && shown?.level !== 'signed') return `S1 signed truth is not served: ${subject} ${scope}`;
+    const gone = views.some((view) => view.subject === subject && isClaim(view) && dead.has(view.id) && shown !== undefined && keyOf(view) === keyOf(shown));
+    const again = live.some((view) => view.subject === subject && shown !== undefined && keyOf(view) === keyOf(shown));
+    if (shown !== undefined && shown.level !== 'signed' && gone && !again) return `S5 a signed retraction is undone: ${subject} ${scope}`;
+  }
+  return undefined;
+}
+
+/** D1, D2, R1, S1b, R2, Q1: what an unsigned attack by `host` may never do to what was before. */
+export function brokenByAttack(before: Fold, after: Fold, host: string): Broken {
+  for (const subject of subjects) {
+    for (const scope of scopes) {
+      const was = readState(before).records.get(recordKey(subject, scope));
+      const is = readState(after).records.get(recordKey(subject, scope));
+      if (was === undefined) continue;
+      if (is === undefined) return `a record is gone: ${subject} ${scope}`;
+      const broken = brokenRecord({ before, after, host }, was, is);
+      if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${host}`;
+    }
+  }
+  return undefined;
+}
+
+interface Attack {
+  readonly before: Fold;
+  readonly after: Fold;
+  readonly host: string;
+}
+
+function brokenRecord({ before, after, host }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
+  const seen = (id: string): EventView => must(eventView(before, id));
+  const now = (id: string | null): EventView | undefined => (id === null ? undefined : eventView(after, id));
+  const others = was.parked.first.map(seen).filter((view) => view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned');
+  const keys = new Set(others.map(keyOf));
+  const shown = now(is.served);
+  if (was.status === 'parked' && keys.size >= 2 && is.status !== 'parked') return 'D1 a dispute between two hosts was settled by a third';
+  if (was.status === 'parked' && keys.size === 1 && is.status !== 'parked' && !(shown !== undefined && keys.has(keyOf(shown)))) {
+    return 'D2 a party settled its own dispute in its favour';
+  }
+  const open = openQuestions(before, was).filter((view) => view.body?.host !== host);
+  const closed = open.find(({ id }) => eventView(after, id)?.status !== 'open');
+  if (closed !== undefined) return 'Q1 the question of another host was closed';
+  return was.served === null ? undefined : brokenService({ before, after, host }, { was, is, claim: seen(was.served), shown });
+}
+
+function brokenService(
+  { before, host }: Attack,
+  { was, is, claim, shown }: { was: SubjectRecord; is: SubjectRecord; claim: EventView; shown: EventView | undefined },
+): Broken {
+  if (claim.level === 'signed') return shown?.level === 'signed' ? undefined : 'S1b signed truth stopped being served';
+  if (was.status !== 'served' || claim.body?.host === host) return undefined;
+  const ownWord = viewsOf(before).some((view) => view.body?.host === host && view.subject === was.subject && keyOf(view) === keyOf(claim));
+  const nothingLeft = is.served === null && is.parked.count === 0;
+  if (nothingLeft && !ownWord) return "R1 another host's belief was removed and nothing is left";
+  const replaced = shown !== undefined && shown.stale && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
+  return replaced && !claim.stale ? 'R2 a belief was replaced by a claim that was stale on arrival' : undefined;
+}
+
+function openQuestions(fold: Fold, { subject, scope }: SubjectRecord): readonly EventView[] {
+  return viewsOf(fold).filter((view) => view.status === 'open' && view.subject === subject && ['*', scope].includes(view.body?.scope ?? '*'));
+}
+
+function viewsOf(fold: Fold): readonly EventView[] {
+  return subjectsOf(fold).flatMap((subject) => eventsOf(fold, subject)).map((id) => must(eventView(fold, id)));
+}
+
+function keyOf({ body }: EventView): string {
+  if (body === null) return '';
+  const said = body.value === undefined ? `c${(body.content ?? '').split(/[\t\n\v\f\r ]+/).join(' ').trim()}` : `v${body.value}`;
+  return `${body.polarity ?? ''} ${said}`;
+}
+
+function must<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('expected to be there');
+  return value;
+}

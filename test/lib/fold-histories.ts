@@ -1,0 +1,220 @@
+/**
+ * Random hostile histories for the fold, drawn from one seed: three hosts, a signer of everything (craig), one of
+ * note/two only (bob), bad approvals, other hosts' bodies re-appended, untrusted lineage, observations that move,
+ * bodies that cannot be read. Kinds of attack as in the design's fold-attacks prototype.
+ */
+import type { Body, Kind } from '../../src/core/event.ts';
+import { eventId } from '../../src/core/event.ts';
+import type { FoldLine } from '../../src/core/fold/fold.ts';
+import { fakeLine, meshId, type Carriage } from './fold-builders.ts';
+
+export type Random = () => number;
+
+/** mulberry32: the same numbers on every host. */
+export function randomFrom(seed: number): Random {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export const hosts = ['alpha', 'beta', 'gamma'] as const;
+export const subjects = ['note/one', 'note/two', 'policy/one'] as const;
+export const scopes = ['*', 'web', 'api'] as const;
+
+/** One line to be: replayable, and shrinkable by leaving lines out. */
+export interface Step {
+  readonly log: string;
+  readonly body: Body;
+  readonly carriage: Carriage;
+}
+
+export function pick<T>(random: Random, list: readonly T[]): T {
+  const found = list[Math.floor(random() * list.length)];
+  if (found === undefined) throw new Error('nothing to pick from');
+  return found;
+}
+
+/** Lines of the steps, numbered per log in the order given. */
+export function linesOf(steps: readonly Step[]): readonly FoldLine[] {
+  const seqs = new Map<string, number>();
+  return steps.map(({ log, body, carriage }) => {
+    const seq = (seqs.get(log) ?? 0) + 1;
+    seqs.set(log, seq);
+    return fakeLine({ log, seq }, body, carriage);
+  });
+}
+
+/** 3 to 16 steps. */
+export function randomHistory(random: Random): readonly Step[] {
+  const steps: Step[] = [];
+  const known: Body[] = [];
+  const count = 3 + Math.floor(random() * 14);
+  for (let index = 0; index < count; index += 1) {
+    const host = pick(random, hosts);
+    if (random() < 0.08 && known.length > 0) {
+      steps.push({ log: host, body: pick(random, known), carriage: randomCarriage(random) });
+      continue;
+    }
+    const body = randomBody(random, host, known.filter(() => random() < 0.75));
+    known.push(body);
+    // Now and then an event is named before, or without, being shown.
+    if (random() < 0.04) continue;
+    steps.push({ log: host, body, carriage: body.kind === 'observe' ? {} : approvalOf(random) });
+  }
+  return steps;
+}
+
+/** 1 to 3 unsigned steps of one host, aimed at what is there. */
+export function randomAttack(random: Random, host: string, history: readonly Step[]): readonly Step[] {
+  const known = history.map(({ body }) => body);
+  const about = pick(random, subjects);
+  const steps: Step[] = [];
+  for (let left = 1 + Math.floor(random() * 3); left > 0; left -= 1) {
+    if (random() < 0.15 && known.length > 0) {
+      steps.push({ log: host, body: pick(random, known), carriage: {} });
+      continue;
+    }
+    const body = randomBody(random, host, known, random() < 0.85 ? about : undefined);
+    known.push(body);
+    steps.push({ log: host, body, carriage: {} });
+  }
+  return steps;
+}
+
+/** The same lines in another order that keeps the order of each log. */
+export function interleave(random: Random, lines: readonly FoldLine[]): readonly FoldLine[] {
+  const queues = Map.groupBy(lines, ({ log }) => log);
+  const order: FoldLine[] = [];
+  while (queues.size > 0) {
+    const log = pick(random, [...queues.keys()]);
+    const queue = queues.get(log) ?? [];
+    const line = queue[0];
+    if (line !== undefined) order.push(line);
+    if (queue.length <= 1) queues.delete(log);
+    else queues.set(log, queue.slice(1));
+  }
+  return order;
+}
+
+/** Cuts a list into portions of 1 to 4. */
+export function split<T>(random: Random, list: readonly T[]): readonly (readonly T[])[] {
+  const portions: (readonly T[])[] = [];
+  for (let from = 0; from < list.length; ) {
+    const upto = from + 1 + Math.floor(random() * 4);
+    portions.push(list.slice(from, upto));
+    from = upto;
+  }
+  return portions;
+}
+
+/** Steps in short, for a person. */
+export function describeSteps(steps: readonly Step[]): string {
+  return steps
+    .map(({ log, body, carriage }) => {
+      const { kind, host, subject, scope, audience, value, content, digest, lineage } = body;
+      const short = (ids: readonly string[] = []): string => ids.map((id) => id.slice(0, 6)).join(',');
+      const parts = [
+        `${log}: ${kind} ${eventId(body).slice(0, 6)} by ${host} ${subject} ${scope ?? '*'} ${value ?? content ?? digest ?? ''}`,
+        body.supersedes && `over ${short(body.supersedes)}`,
+        body.basis && `from ${short(body.basis)}`,
+        audience && `to ${audience}`,
+        lineage,
+        carriage.sign && `signed ${carriage.sign} ${carriage.sshsig ?? ''}`,
+        carriage.fault,
+      ];
+      return parts.filter(Boolean).join(' ');
+    })
+    .join('\n');
+}
+
+function approvalOf(random: Random): Carriage {
+  const dice = random();
+  if (dice < 0.15) return { sign: 'craig' };
+  if (dice < 0.2) return { sign: 'bob' };
+  if (dice < 0.22) return { sign: 'craig', sshsig: 'bad' };
+  if (dice < 0.23) return { fault: 'FIELD_VALUE' };
+  return {};
+}
+
+function randomCarriage(random: Random): Carriage {
+  const approvals: readonly Carriage[] = [
+    {},
+    { sign: 'craig' },
+    { sign: 'bob' },
+    { sign: 'craig', sshsig: 'bad' },
+    { sign: 'craig', sshsig: 'odd' },
+    { sign: 'mallory' },
+    { fault: 'UNKNOWN_VERSION' },
+    { fault: 'HOLE' },
+  ];
+  return random() < 0.8 ? pick(random, approvals.slice(0, 4)) : pick(random, approvals);
+}
+
+const kinds: readonly (readonly [Kind, number])[] = [
+  ['assert', 0.55],
+  ['lesson', 0.62],
+  ['retract', 0.76],
+  ['question', 0.82],
+  ['decision', 0.86],
+  ['propose', 0.89],
+  ['observe', 0.97],
+  ['pin', 0.98],
+  ['deny', 1],
+];
+
+/** Kinds that name no other event and have no lineage. */
+const bare: readonly Kind[] = ['observe', 'pin', 'deny'];
+
+function randomBody(random: Random, host: string, known: readonly Body[], about?: string): Body {
+  const subject = about ?? (random() < 0.01 ? 'nope/one' : pick(random, random() < 0.7 ? ['note/one'] : subjects));
+  const dice = random();
+  const kind = kinds.find(([, below]) => dice < below)?.[0] ?? 'deny';
+  const fields: Record<string, unknown> = {
+    mesh: random() < 0.005 ? 'f'.repeat(64) : meshId,
+    host,
+    session: 's',
+    at: '2026-07-27T12:00:00.000Z',
+    nonce: Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(32, '0'),
+    kind,
+    subject,
+  };
+  if (random() < 0.25) addScope(random, fields);
+  if (random() < 0.12) fields['audience'] = pick(random, ['agents', 'staff', random() < 0.1 ? 'nobody' : 'agents']);
+  if (kind === 'observe') Object.assign(fields, { home: pick(random, ['file:a', 'file:b']), digest: `d${Math.floor(random() * 2)}` });
+  if (kind === 'assert' || kind === 'lesson' || kind === 'propose') addClaim(random, fields, known);
+  if (!bare.includes(kind) && (random() < 0.55 || kind === 'retract')) addSupersedes(random, fields, known);
+  if (random() < 0.06 && !bare.includes(kind)) fields['lineage'] = 'untrusted';
+  return fields as unknown as Body;
+}
+
+function addScope(random: Random, fields: Record<string, unknown>): void {
+  const scope = pick(random, scopes);
+  if (scope !== '*') fields['scope'] = scope;
+}
+
+function addClaim(random: Random, fields: Record<string, unknown>, known: readonly Body[]): void {
+  if (random() < 0.9) fields['value'] = `v${Math.floor(random() * 3)}`;
+  else fields['content'] = pick(random, ['a b', ' a \n b', 'v0']);
+  if (random() < 0.03) fields['polarity'] = 'absent';
+  if (random() < 0.3) fields['home'] = pick(random, ['file:a', 'file:b']);
+  const citable = known.filter(({ kind }) => kind === 'observe' || kind === 'assert' || kind === 'lesson');
+  if (citable.length > 0 && random() < 0.25) fields['basis'] = idsOf(random, citable, 1 + Math.floor(random() * 2));
+}
+
+function addSupersedes(random: Random, fields: Record<string, unknown>, known: readonly Body[]): void {
+  const pool = known.filter(({ subject }) => (random() < 0.85 ? subject === fields['subject'] : true));
+  const ids = idsOf(random, pool, 1 + Math.floor(random() * 2));
+  if (ids.length > 0) fields['supersedes'] = ids;
+}
+
+function idsOf(random: Random, pool: readonly Body[], count: number): readonly string[] {
+  const ids = new Set<string>();
+  for (let left = count; left > 0 && pool.length > 0; left -= 1) ids.add(eventId(pick(random, pool)));
+  return [...ids].toSorted();
+}

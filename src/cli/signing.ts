@@ -58,8 +58,8 @@ export function signWithKey(key: SigningKeyFile, namespace: string, message: str
 
 function readSignature(file: string): string {
   const blob = armorToBlob(readFileSync(file, 'utf8'));
-  if (blob === undefined) throw cannotSign('ssh-keygen wrote no signature', 'update OpenSSH to 8.2 or newer');
-  return blob;
+  if (!blob.ok) throw cannotSign('ssh-keygen wrote no signature', 'update OpenSSH to 8.2 or newer');
+  return blob.value;
 }
 
 function failure(file: string, done: { error?: Error; stderr: Buffer | null }): string {

@@ -1,25 +1,8 @@
 /** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
 import type { BodyInput } from '../core/event.ts';
+import type { ClaimJson } from '../core/views/claim-json.ts';
 
-/** A claim in any output. */
-export interface ClaimJson {
-  readonly id: string;
-  readonly host: string;
-  readonly seq: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly subject: string;
-  readonly content?: string;
-  readonly value?: string;
-  readonly polarity?: string;
-  readonly level: 'unsigned' | 'signed';
-  readonly signer?: string;
-  readonly confidence: string;
-  readonly session: string;
-  readonly scope?: string;
-  readonly home?: string;
-  readonly status?: string;
-}
+export type { ClaimJson } from '../core/views/claim-json.ts';
 
 export interface AppendedJson {
   readonly id: string;
@@ -186,7 +169,7 @@ export interface ApiMethods {
   };
   'trust.draft': {
     params: { op: 'host-add' | 'signer-add' | 'class-add'; args: Readonly<Record<string, unknown>>; key: string };
-    result: { body: string; signer: string; keyFile: string | null };
+    result: { body: string };
   };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }

@@ -9,23 +9,29 @@ import { realDisk, replaceFile } from '../store/disk.ts';
 import type { Home } from '../store/home.ts';
 import { Refusal } from './refusal.ts';
 
-const identitySchema = z.strictObject({
+export interface Identity {
   /** Slug of this host. */
-  host: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
+  readonly host: string;
   /** Pinned mesh id, 64 hex; null between host request and join. */
-  mesh: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .nullable(),
+  readonly mesh: string | null;
   /** ADDRESS:PORT for the ssh server; null chooses: loopback for a mesh of one, every interface after that. */
-  listen: z.string().nullable(),
+  readonly listen: string | null;
   /** ssh:// URL that others are told; '' when this host cannot be dialled. */
-  address: z.string(),
-  /** The signer that this machine's operator signs as by default, and the private key file. Never the key itself. */
-  signer: z.strictObject({ name: z.string(), key: z.string() }).nullable(),
-});
+  readonly address: string;
+  /**
+   * The signer that this machine's operator signs as by default, and the private key file, never the key itself.
+   * `unprotected`: init made that key without a passphrase.
+   */
+  readonly signer: { readonly name: string; readonly key: string; readonly unprotected: boolean } | null;
+}
 
-export type Identity = z.infer<typeof identitySchema>;
+const identitySchema: z.ZodType<Identity> = z.strictObject({
+  host: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
+  mesh: z.string().regex(/^[0-9a-f]{64}$/).nullable(),
+  listen: z.string().nullable(),
+  address: z.string(),
+  signer: z.strictObject({ name: z.string(), key: z.string(), unprotected: z.boolean() }).nullable(),
+});
 
 function identityFile(home: Home): string {
   return join(home.keys, 'identity.json');

@@ -8,6 +8,7 @@ import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
 import { chooseListen, type ListenAddress } from './listen-address.ts';
+import { headsLine } from './heads-line.ts';
 import { runCycle } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
 
@@ -88,11 +89,11 @@ async function serve(engine: Engine, options: { schedule: string; listen: string
 
 function openSshServer(engine: Engine, listen: ListenAddress, log: Logger): Promise<SshServer> {
   return startSshServer({
-    hostKey: engine.keys.sshKeyText,
+    hostKey: engine.keys.ssh.pem,
     repositoryDir: engine.home.repository,
     listen,
     charterHosts: () => engine.charter().hosts,
-    heads: () => engine.headsLine(),
+    heads: () => headsLine(engine),
     onNote: (note) => log.warn(note, 'ssh'),
   });
 }

@@ -8,7 +8,7 @@ import type { Charter } from '../core/trust/charter.ts';
 import { signEd25519, type SigningKey } from '../crypto/ed25519.ts';
 import { utf8Length } from '../crypto/text.ts';
 import { nearestWords } from './nearest-words.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, type RefusalOptions } from './refusal.ts';
 
 /** One transaction: all of its events are appended, or none. */
 export interface Transaction {
@@ -24,8 +24,8 @@ export interface Stamp {
 }
 
 /**
- * Turns a transaction into bodies. Refuses the whole of it, naming the event by its position, when one is malformed, of
- * an unknown class, or for an audience that nobody declared.
+ * Turns a transaction into bodies. Refuses the whole of it, naming the event by its position, when one is malformed, too
+ * long, of an unknown class, or for an audience that nobody declared.
  */
 export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Charter): Body[] {
   const { events, session } = transaction;
@@ -39,41 +39,53 @@ export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Char
     const body = makeBody(event, { ...stamp, session: event.session ?? session, nonce });
     if (!body.ok) throw invalid(`${where}${body.detail}`);
     requireRegistered(body.value, charter, where);
+    requireFits(body.value, where);
     return body.value;
   });
 }
 
 function requireRegistered(body: Body, charter: Charter, where: string): void {
-  const name = classOf(body.subject);
+  const objection = judgeRegistration(body, charter);
+  if (objection !== undefined) throw new Refusal({ ...objection, message: `${where}${objection.message}`, exit: 2 });
+}
+
+/** Why this mesh does not take an event of this class or audience; '' when it does. */
+export function objectionTo(event: Pick<BodyInput, 'kind' | 'subject' | 'audience'>, charter: Charter): string {
+  return judgeRegistration(event, charter)?.message ?? '';
+}
+
+function judgeRegistration(
+  event: Pick<BodyInput, 'kind' | 'subject' | 'audience'>,
+  charter: Charter,
+): Pick<RefusalOptions, 'code' | 'message' | 'hint'> | undefined {
+  const name = classOf(event.subject);
   const known = charter.classes.get(name);
   if (known === undefined) {
     const near = nearestWords(name, [...charter.classes.keys()]);
-    throw new Refusal({
+    const meant = near.length > 0 ? `did you mean ${near.join(' or ')}? ` : '';
+    return {
       code: 'CLASS_UNKNOWN',
-      message: `${where}there is no class ${name} in this mesh`,
-      hint: `${near.length > 0 ? `did you mean ${near.join(' or ')}? ` : ''}memctl class list; a signer adds one: memctl class add ${name}`,
-      exit: 2,
-    });
+      message: `there is no class ${name} in this mesh`,
+      hint: `${meant}memctl class list; a signer adds one: memctl class add ${name}`,
+    };
   }
-  if (isClaim(body.kind) && known.claims === null) {
-    throw invalid(`${where}class ${name} takes no claims; ${body.kind} one of another class (memctl class list)`);
+  if (isClaim(event.kind) && known.claims === null) {
+    return { code: 'EVENT_INVALID', message: `class ${name} takes no claims`, hint: `${event.kind} a subject of another class: memctl class list` };
   }
-  const audience = audienceOf(body);
-  if (charter.audiences.has(audience)) return;
-  throw new Refusal({
+  const audience = audienceOf(event);
+  if (charter.audiences.has(audience)) return undefined;
+  return {
     code: 'AUDIENCE_UNKNOWN',
-    message: `${where}there is no audience ${audience} in this mesh`,
+    message: `there is no audience ${audience} in this mesh`,
     hint: `known: ${[...charter.audiences.keys()].join(', ')}`,
-    exit: 2,
-  });
+  };
 }
 
-/** Chains and signs bodies after `from`. Refuses LINE_TOO_LONG before anything is written. */
+/** Chains and signs bodies after `from`. */
 export function signLines(bodies: readonly Body[], from: { readonly host: string; readonly seq: number; readonly link: string }, key: SigningKey): VerifiedLine[] {
   const lines: Line[] = [];
   let { seq, link } = from;
   for (const body of bodies) {
-    requireFits(body);
     const line = buildLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link }, (message) => signEd25519(key, message));
     lines.push(line);
     ({ seq, link } = line);
@@ -85,14 +97,14 @@ export function signLines(bodies: readonly Body[], from: { readonly host: string
 /** Bytes of a line beside its body: names, numbers, a link and a signature at their longest. */
 const envelopeBytesMax = 400;
 
-function requireFits(body: Body): void {
+function requireFits(body: Body, where: string): void {
   const longest = [body.content, body.text, body.hook].reduce((sum, text) => sum + (text === undefined ? 0 : utf8Length(JSON.stringify(text))), 0);
   if (longest + envelopeBytesMax < lineBytesMax / 2) return;
   const bytes = utf8Length(JSON.stringify(body)) + envelopeBytesMax;
   if (bytes <= lineBytesMax) return;
   throw new Refusal({
     code: 'LINE_TOO_LONG',
-    message: `${body.kind} ${body.subject} would be ${bytes} bytes; a line holds ${lineBytesMax}`,
+    message: `${where}${body.kind} ${body.subject} would be ${bytes} bytes; a line holds ${lineBytesMax}`,
     hint: 'shorten its text; memory holds pointers, documents live in their home',
     exit: 2,
   });

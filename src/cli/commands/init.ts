@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { initMesh } from '../../daemon/init-mesh.ts';
+import { initMesh, requireNoMesh } from '../../daemon/init-mesh.ts';
+import { homePaths } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
 import { chooseFirstSigner, slugOf } from '../first-signer.ts';
 import { signWithKey } from '../signing.ts';
@@ -45,13 +46,13 @@ export async function runInit(
   options: InitOptions,
 ): Promise<{ mesh: string; host: string; signer: string; key: string; unprotected: boolean }> {
   const host = options.host ?? slugOf(hostname(), 'host');
-  const prepared = await initMesh.prepare(home, host);
+  requireNoMesh(homePaths(home));
   const signer = await chooseFirstSigner(options);
-  const { mesh } = await prepared.found({
+  const { mesh } = await initMesh(home, host, {
     listen: options.listen ?? null,
     address: options.address,
     machine: hostname(),
-    signer: { name: signer.name, publicKey: signer.key.publicKey, keyFile: signer.key.file },
+    signer: { name: signer.name, publicKey: signer.key.publicKey, keyFile: signer.key.file, unprotected: signer.unprotected },
     sign: (message) => signWithKey(signer.key, 'memd-trust', message),
   });
   return { mesh, host, signer: signer.name, key: signer.key.file, unprotected: signer.unprotected };

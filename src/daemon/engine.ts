@@ -1,0 +1,187 @@
+/**
+ * One host at work: the home lock, the trust set, its beliefs, its own log, its peers. The daemon keeps one open; a
+ * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
+ */
+import type { Logger } from 'pino';
+import { appendBatchMax } from '../core/limits.ts';
+import type { Charter } from '../core/trust/charter.ts';
+import type { TrustOp } from '../core/trust/op.ts';
+import type { Added } from '../core/trust/set.ts';
+import type { MeshNode } from '../mesh/node.ts';
+import { createPeers, type Peers } from '../mesh/peers.ts';
+import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
+import { lockHome, type HomeLock } from '../store/home-lock.ts';
+import { openHome, type Home } from '../store/home.ts';
+import { readKeys, type HostKeys } from '../store/keys.ts';
+import { sweepHome } from '../store/sweep.ts';
+import type { AppendedJson } from './api-types.ts';
+import { createAppendQueue, type AppendQueue } from './append-queue.ts';
+import { openBeliefs, type Beliefs } from './beliefs.ts';
+import { readIdentity, type Identity } from './identity.ts';
+import type { Transaction } from './own-log.ts';
+import { createOwnWriter } from './own-writer.ts';
+import { createPeerBook, type PeerBook } from './peer-book.ts';
+import { Refusal } from './refusal.ts';
+import { growTrust, readTrustState, type TrustState } from './trust-keeper.ts';
+
+export interface EngineOptions {
+  /** Absolute home folder. */
+  readonly home: string;
+  /** True in memd: derived files follow on a timer, and statuses say that a daemon runs. */
+  readonly daemon: boolean;
+  readonly log?: Logger;
+  /** Told what long work is at. */
+  readonly progress?: (text: string) => void;
+}
+
+export interface Engine {
+  readonly daemon: boolean;
+  readonly log: Logger | undefined;
+  readonly home: Home;
+  readonly identity: Identity;
+  readonly meshId: string;
+  readonly keys: HostKeys;
+  readonly repository: Repository;
+  readonly beliefs: Beliefs;
+  readonly peers: Peers;
+  readonly peerBook: PeerBook;
+  charter(): Charter;
+  trust(): TrustState;
+  /** Appends one transaction; resolves once it is durable. */
+  append(transaction: Transaction): Promise<readonly AppendedJson[]>;
+  /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
+  admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
+  /** Makes everything derived again from the repository. */
+  rebuild(progress: (text: string) => void): Promise<void>;
+  /** Address on which the ssh server listens; null without one. */
+  listen(): string | null;
+  listening(listen: string): void;
+  /** Finishes what is under way and releases the lock. */
+  close(): Promise<void>;
+}
+
+/** Opens the home of a host that has a mesh. Refuses NO_MESH, NOT_ENROLLED; fails as the store does. */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const home = openHome(options.home);
+  const identity = readIdentity(home);
+  const meshId = identity.mesh;
+  if (meshId === null) throw notEnrolled(identity.host);
+  const lock = lockHome(home, { program: options.daemon ? 'memd' : 'memctl', now: new Date() });
+  try {
+    const repository = openRepository(home.repository);
+    const removed = sweepHome(lock);
+    if (removed.length > 0) options.log?.info({ removed }, 'removed what a crash left');
+    await prepareRepository(repository);
+    const trust = await readTrustState(repository, meshId);
+    return assemble({ options, home, identity, meshId, lock, repository, trust });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly options: EngineOptions;
+  readonly home: Home;
+  readonly identity: Identity;
+  readonly meshId: string;
+  readonly lock: HomeLock;
+  readonly repository: Repository;
+  readonly trust: TrustState;
+}
+
+function assemble(parts: Parts): Engine {
+  const { options, home, identity, meshId, repository, lock } = parts;
+  const { daemon, log, progress = () => undefined } = options;
+  let trust = parts.trust;
+  let listen: string | null = null;
+  const keys = readKeys(home);
+  const beliefs = openBeliefs({ home, repository, trust: () => trust, daemon, log, progress });
+  const queue = openQueue(parts, keys, beliefs);
+  const peerBook = createPeerBook();
+  const admitTrust = async (ops: readonly TrustOp[], via: string): Promise<Added> => {
+    const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
+    trust = state;
+    if (report.added.length + report.unsupported.length > 0) await beliefs.recharter();
+    return report;
+  };
+  const peers = createPeers({
+    node: meshNode(parts, { keys, beliefs, trust: () => trust, admitTrust }),
+    addressOf: (host) => peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
+  });
+  return {
+    daemon,
+    log,
+    home,
+    identity,
+    meshId,
+    keys,
+    repository,
+    beliefs,
+    peers,
+    peerBook,
+    charter: () => trust.charter,
+    trust: () => trust,
+    append: (transaction) => queue.submit(transaction),
+    admitTrust,
+    async rebuild(said) {
+      await queue.idle();
+      await beliefs.rebuild(said);
+    },
+    listen: () => listen,
+    listening: (address) => void (listen = address),
+    async close() {
+      peers.close();
+      await queue.idle();
+      await beliefs.close();
+      lock.release();
+    },
+  };
+}
+
+function openQueue(
+  { repository, identity, meshId }: Parts,
+  keys: HostKeys,
+  beliefs: Beliefs,
+): AppendQueue<Transaction, readonly AppendedJson[]> {
+  const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, beliefs });
+  return createAppendQueue({
+    sizeOf: (transaction) => transaction.events.length,
+    batchMax: appendBatchMax,
+    commit: (transactions) => writer.commit(transactions),
+  });
+}
+
+/** The engine as the mesh sees it. */
+function meshNode(
+  { meshId, identity, repository }: Parts,
+  live: {
+    readonly keys: HostKeys;
+    readonly beliefs: Beliefs;
+    readonly trust: () => TrustState;
+    readonly admitTrust: (ops: readonly TrustOp[], via: string) => Promise<Added>;
+  },
+): MeshNode {
+  const { keys, beliefs, trust, admitTrust } = live;
+  return {
+    meshId,
+    host: identity.host,
+    repository,
+    sshKey: keys.ssh.pem,
+    charter: () => trust().charter,
+    tip: beliefs.book.tip,
+    linkAt: beliefs.book.linkAt,
+    trustHash: () => trust().hash,
+    holdsTrustOp: (id) => trust().set.held.has(id),
+    admitTrust,
+    admitLines: ({ log, lines, tip }) => beliefs.take(log, lines, tip.oid),
+  };
+}
+
+function notEnrolled(host: string): Refusal {
+  return new Refusal({
+    code: 'NOT_ENROLLED',
+    message: `host ${host} has keys but no mesh yet`,
+    hint: 'after memctl host add on an enrolled host: memctl join ssh://HOST:PORT --mesh ID',
+  });
+}

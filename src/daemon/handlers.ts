@@ -1,0 +1,181 @@
+/** The local API: every method, its parameters as they are checked, and what does it. */
+import { z } from 'zod';
+
+import { planImport } from '../agent/import/plan-import.ts';
+import type { ImportKind } from '../agent/import/types.ts';
+import { eventsOf, eventView, readState, type Fold } from '../core/fold/fold.ts';
+import { viewNames } from '../core/views/render.ts';
+import { isOperatingError } from '../store/errors.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Answer, Method, Params } from './api-types.ts';
+import type { Engine } from './engine.ts';
+import { objectionTo } from './own-log.ts';
+import { charterJson } from './queries/charter.ts';
+import { listEvents, listParks } from './queries/lists.ts';
+import { recall } from './queries/recall.ts';
+import { show } from './queries/show.ts';
+import { status } from './queries/status.ts';
+import { verify } from './queries/verify.ts';
+import { Refusal } from './refusal.ts';
+import { runCycle } from './sync-cycle.ts';
+import { draftOp, signedOp } from './trust-keeper.ts';
+import type { TrustBody } from '../core/trust/op.ts';
+
+type Progress = (text: string) => void;
+type Handler<M extends Method> = (engine: Engine, params: Params<M>, progress: Progress) => Promise<Answer<M>>;
+
+interface Entry<M extends Method> {
+  readonly params: z.ZodType;
+  readonly handle: Handler<M>;
+}
+
+/** An event body as a client sends it: any object; its fields are judged by the format's own table. */
+const eventInput = z.record(z.string(), z.unknown());
+const remark = z.strictObject({ what: z.string(), why: z.string() });
+const nothing = z.strictObject({});
+
+const methods: { readonly [M in Method]: Entry<M> } = {
+  append: {
+    params: z.strictObject({ events: z.array(eventInput).min(1), session: z.string().optional() }),
+    handle: async (engine, { events, session = 'cli' }) => ({ results: await engine.append({ events, session }) }),
+  },
+  recall: {
+    params: z.strictObject({ subject: z.string(), scope: z.string().optional() }),
+    handle: async (engine, { subject, scope = '*' }) => recall(await engine.beliefs.read(), subject, scope),
+  },
+  log: {
+    params: z.strictObject({ of: z.string().optional(), limit: z.int().min(1).max(100_000).optional() }),
+    handle: async (engine, { of = engine.identity.host, limit = 50 }) => {
+      requireHost(engine, of);
+      return { claims: listEvents(await engine.beliefs.read(), of, limit) };
+    },
+  },
+  show: {
+    params: z.strictObject({ id: z.string() }),
+    handle: async (engine, { id }) => show(await engine.beliefs.read(), engine.trust().set, id),
+  },
+  parks: { params: nothing, handle: async (engine) => ({ parks: listParks(await engine.beliefs.read()) }) },
+  status: { params: nothing, handle: async (engine) => status(engine, await engine.beliefs.read(), Date.now()) },
+  index: { params: z.strictObject({ audience: z.string().optional() }), handle: readIndex },
+  charter: { params: nothing, handle: async (engine) => charterJson(engine, await engine.beliefs.read()) },
+  verify: {
+    params: z.strictObject({ deep: z.boolean().optional() }),
+    handle: (engine, { deep = false }, progress) => verify(engine, { deep, progress }),
+  },
+  fetch: { params: z.strictObject({ peer: z.string().optional() }), handle: fetchPeers },
+  rebuild: { params: nothing, handle: rebuildAll },
+  import: {
+    params: z.strictObject({
+      kind: z.string(),
+      events: z.array(eventInput),
+      skipped: z.array(remark),
+      dryRun: z.boolean().optional(),
+    }),
+    handle: importEvents,
+  },
+  'trust.draft': {
+    params: z.strictObject({ op: z.enum(['host-add', 'signer-add', 'class-add']), args: z.record(z.string(), z.unknown()), key: z.string() }),
+    handle: async (engine, request) => {
+      const body = draftOp(engine.trust(), request);
+      return { body: JSON.stringify(body) };
+    },
+  },
+  'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
+};
+
+/**
+ * Does one request. A damaged database is thrown away and made again once; it is derived. Refuses UNKNOWN_METHOD,
+ * BAD_REQUEST, and whatever the method refuses.
+ */
+export async function handleRequest(engine: Engine, method: string, params: unknown, progress: Progress): Promise<unknown> {
+  const entry = Object.hasOwn(methods, method) ? (methods[method as Method] as Entry<Method>) : undefined;
+  if (entry === undefined) {
+    throw new Refusal({ code: 'UNKNOWN_METHOD', message: `memd has no method ${JSON.stringify(method.slice(0, 40))}`, hint: 'memctl and memd may be of different versions', exit: 2 });
+  }
+  const checked = entry.params.safeParse(params);
+  if (!checked.success) {
+    throw new Refusal({ code: 'BAD_REQUEST', message: `${method}: ${z.prettifyError(checked.error).replaceAll('\n', ' ')}`, exit: 2 });
+  }
+  const work = (): Promise<unknown> => entry.handle(engine, checked.data as Params<Method>, progress);
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
+    engine.log?.warn({ err: error }, 'the database is damaged: making it again');
+    await engine.rebuild(progress);
+    return await work();
+  }
+}
+
+function requireHost(engine: Engine, of: string): void {
+  const { hosts } = engine.charter();
+  if (of.includes('/') || hosts.has(of)) return;
+  throw new Refusal({ code: 'HOST_UNKNOWN', message: `there is no host ${of} in this mesh`, hint: `hosts: ${[...hosts.keys()].join(', ')}; a subject has a slash`, exit: 7 });
+}
+
+async function readIndex(engine: Engine, { audience = 'operator' }: Params<'index'>): Promise<Answer<'index'>> {
+  const { audiences } = engine.charter();
+  if (!audiences.has(audience)) {
+    throw new Refusal({ code: 'AUDIENCE_UNKNOWN', message: `there is no audience ${audience} in this mesh`, hint: `known: ${[...audiences.keys()].join(', ')}`, exit: 7 });
+  }
+  await engine.beliefs.settle();
+  const [markdown, json] = viewNames;
+  const folder = join(engine.home.views, audience);
+  const path = join(folder, markdown);
+  return { path, markdown: readFileSync(path, 'utf8'), json: readFileSync(join(folder, json), 'utf8') };
+}
+
+async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<Answer<'fetch'>> {
+  if (peer !== undefined && (peer === engine.identity.host || !engine.charter().hosts.has(peer))) {
+    throw new Refusal({ code: 'PEER_UNKNOWN', message: `${peer} is no peer of this host`, hint: 'memctl host list', exit: 7 });
+  }
+  const outcomes = await runCycle(engine, peer === undefined ? undefined : [peer]);
+  return {
+    peers: outcomes.map(({ peer: name, state, newEvents, reason }) => ({
+      peer: name,
+      state,
+      new: newEvents,
+      ...(reason === undefined ? {} : { reason: `${reason.code}: ${reason.detail}` }),
+    })),
+  };
+}
+
+async function rebuildAll(engine: Engine, _: Params<'rebuild'>, progress: Progress): Promise<Answer<'rebuild'>> {
+  const start = performance.now();
+  await engine.rebuild(progress);
+  const { root, counts } = readState(await engine.beliefs.fold());
+  return { root, events: counts.events, seconds: Math.round(performance.now() - start) / 1_000 };
+}
+
+async function importEvents(engine: Engine, params: Params<'import'>): Promise<Answer<'import'>> {
+  const fold = await engine.beliefs.fold();
+  const plan = planImport(
+    { kind: params.kind as ImportKind, events: params.events, skipped: params.skipped },
+    {
+      existing: (subject) => standingEvents(fold, subject, engine.identity.host),
+      objection: (event) => objectionTo(event, engine.charter()),
+    },
+  );
+  const subjects = plan.new.map(({ subject }) => subject);
+  if (params.dryRun !== true && plan.new.length > 0) {
+    await engine.append({ events: plan.new, session: `import:${params.kind}` });
+  }
+  return { kind: params.kind, new: plan.new.length, unchanged: plan.unchanged, skipped: plan.skipped, subjects };
+}
+
+function standingEvents(fold: Fold, subject: string, host: string) {
+  return eventsOf(fold, subject).flatMap((id) => {
+    const body = eventView(fold, id)?.body;
+    return body?.host === host ? [{ id, body }] : [];
+  });
+}
+
+async function submitOp(engine: Engine, { body, sshsig }: Params<'trust.submit'>): Promise<Answer<'trust.submit'>> {
+  const op = signedOp(JSON.parse(body) as TrustBody, sshsig);
+  const { added, dropped, pending } = await engine.admitTrust([op], engine.identity.host);
+  if (added.includes(op.id)) return { id: op.id };
+  const why = dropped[0]?.detail ?? (pending.length > 0 ? 'it names ops that are not held here' : 'it is held already');
+  throw new Refusal({ code: 'OP_REFUSED', message: `the op does not count: ${why}`, hint: 'memctl charter', exit: 6 });
+}
+

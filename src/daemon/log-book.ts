@@ -1,0 +1,122 @@
+/** Where every log stands: tip, commit, links. And the logs read from the repository, verified (R0). */
+import { extendLog, type LogExtension, type VerifiedLine } from '../core/log.ts';
+import type { Charter, CharterHost } from '../core/trust/charter.ts';
+import type { LogTip } from '../mesh/node.ts';
+import { isOperatingError, type OperatingError } from '../store/errors.ts';
+import { logRef, readRef } from '../store/git/refs.ts';
+import type { Repository } from '../store/git/repository.ts';
+import { streamLog } from '../store/log-store.ts';
+
+/** A log whose tail is not usable: the first bad line and why. Local fact, never an input of the fold. */
+export interface LogCut {
+  readonly log: string;
+  readonly seq: number;
+  readonly code: string;
+  readonly detail: string;
+  /** Lines in the repository, usable or not. */
+  readonly held: number;
+}
+
+export interface LogBook {
+  /** Last usable line of a log and the commit that holds it; undefined when there is none. */
+  tip(log: string): LogTip | undefined;
+  /** Link of a usable line. */
+  linkAt(log: string, seq: number): string | undefined;
+  /** Commit of every log. */
+  oids(): Readonly<Record<string, string>>;
+  logs(): readonly string[];
+  cuts(): readonly LogCut[];
+  /** Notes lines that are durable and verified, and the commit that holds them. */
+  extend(log: string, lines: readonly VerifiedLine[], oid: string): void;
+  /** Notes where a log of the repository is cut. */
+  cut(cut: LogCut): void;
+  /** Forgets a log, before it is read again. */
+  forget(log: string): void;
+}
+
+export function createLogBook(): LogBook {
+  const links = new Map<string, string[]>();
+  const commits = new Map<string, string>();
+  const cuts = new Map<string, LogCut>();
+  return {
+    tip(log) {
+      const oid = commits.get(log);
+      const chain = links.get(log);
+      const link = chain?.at(-1);
+      return oid === undefined || chain === undefined || link === undefined ? undefined : { oid, seq: chain.length, link };
+    },
+    linkAt: (log, seq) => links.get(log)?.[seq - 1],
+    oids: () => Object.fromEntries(commits),
+    logs: () => [...links.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
+    cuts: () => [...cuts.values()],
+    extend(log, lines, oid) {
+      const chain = links.get(log) ?? [];
+      for (const line of lines) chain.push(line.link);
+      links.set(log, chain);
+      commits.set(log, oid);
+    },
+    cut: (cut) => void cuts.set(cut.log, cut),
+    forget(log) {
+      for (const map of [links, commits, cuts]) map.delete(log);
+    },
+  };
+}
+
+/** One log as it stands in the repository, after verification. */
+export interface ReadLog {
+  readonly oid: string;
+  /** Lines that could be read, usable or not. */
+  readonly held: number;
+  readonly extension: LogExtension;
+  /** Why reading stopped before the end: a damaged or missing object. */
+  readonly damage: OperatingError | undefined;
+}
+
+/**
+ * Reads and verifies the log of a host of the charter. Damage ends it where it is: what stands before is still usable.
+ * @returns undefined when the repository has no such log.
+ */
+export async function readVerifiedLog(
+  repository: Repository,
+  host: CharterHost,
+  options: { readonly meshId: string; readonly verifyEvery?: boolean },
+): Promise<ReadLog | undefined> {
+  const oid = readRef(repository, logRef(host.name));
+  if (oid === null) return undefined;
+  const lines: (string | Uint8Array)[] = [];
+  let damage: OperatingError | undefined;
+  try {
+    for await (const part of streamLog(repository, host.name, oid)) for (const line of part) lines.push(line);
+  } catch (error) {
+    if (!isOperatingError(error)) throw error;
+    damage = error;
+  }
+  const { meshId, verifyEvery = false } = options;
+  const start = { host: host.name, mesh: meshId, from: { seq: 0, link: meshId }, keys: host.spans, verifyEvery };
+  return { oid, held: lines.length, extension: extendLog(start, lines), damage };
+}
+
+/** The cut of a log that was read, if it has one. */
+export function cutOf(log: string, read: ReadLog): LogCut | undefined {
+  const { extension, damage, held } = read;
+  const { fault } = extension;
+  if (fault !== undefined) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
+  return damage === undefined ? undefined : { log, seq: held + 1, code: damage.code, detail: damage.message, held };
+}
+
+/** Reads every log of the charter into the book, one after the other; hands the usable lines of each to `take`. */
+export async function loadLogs(
+  options: { readonly repository: Repository; readonly charter: Charter; readonly book: LogBook; readonly progress: (text: string) => void },
+  take: (lines: readonly VerifiedLine[]) => void,
+): Promise<void> {
+  const { repository, charter, book, progress } = options;
+  for (const host of charter.hosts.values()) {
+    progress(`reading log ${host.name}`);
+    const read = await readVerifiedLog(repository, host, { meshId: charter.meshId });
+    if (read === undefined) continue;
+    const cut = cutOf(host.name, read);
+    if (cut !== undefined) book.cut(cut);
+    book.extend(host.name, read.extension.lines, read.oid);
+    take(read.extension.lines);
+  }
+}

@@ -1,0 +1,197 @@
+/** The write path of this host's own log: from transactions to durable lines to answers. */
+import { isClaim, scopeOf, type Body, type BodyInput } from '../core/event.ts';
+import { eventsOf, eventView, idsWithPrefix, readState, type Fold } from '../core/fold/fold.ts';
+import { recordKey } from '../core/fold/state.ts';
+import type { VerifiedLine } from '../core/log.ts';
+import type { CharterHost } from '../core/trust/charter.ts';
+import type { SigningKey } from '../crypto/ed25519.ts';
+import type { Repository } from '../store/git/repository.ts';
+import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
+import type { AppendedJson } from './api-types.ts';
+import type { Beliefs } from './beliefs.ts';
+import { readVerifiedLog, type LogBook } from './log-book.ts';
+import { makeBodies, signLines, type Transaction } from './own-log.ts';
+import { Refusal } from './refusal.ts';
+
+/** Lines from which one commit goes through the bulk path. */
+const bulkLinesMin = 2_000;
+/** Lines that are signed between two turns of the event loop. */
+const signStep = 500;
+
+export interface OwnWriter {
+  /**
+   * Appends a batch as one commit. Each transaction is answered on its own; what refuses one leaves the others alone.
+   * Throws when nothing could be written; whatever persisted all the same is taken over first.
+   */
+  commit(transactions: readonly Transaction[]): Promise<readonly PromiseSettledResult<readonly AppendedJson[]>[]>;
+}
+
+export interface OwnWriterOptions {
+  readonly repository: Repository;
+  readonly host: string;
+  readonly meshId: string;
+  readonly key: SigningKey;
+  readonly beliefs: Beliefs;
+}
+
+export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
+  const { beliefs, host } = options;
+  let writer: LogWriter | undefined;
+  return {
+    async commit(transactions) {
+      const fold = await beliefs.fold();
+      beliefs.requireSoundHeads();
+      requireSoundLog(beliefs.book, host);
+      const prepared = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
+      const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      if (bodies.length === 0) return answer(prepared, [], fold);
+      try {
+        writer ??= await openLogWriter(options);
+        const { lines, oid } = await write(writer, bodies, options);
+        await beliefs.take(host, lines, oid);
+        return answer(prepared, lines, fold);
+      } catch (error) {
+        // A failed write may have persisted: the log is read again before the next append.
+        writer = undefined;
+        await takeWhatPersisted(options, fold);
+        throw error;
+      }
+    },
+  };
+}
+
+function settled<T>(work: () => T): PromiseSettledResult<T> {
+  try {
+    return { status: 'fulfilled', value: work() };
+  } catch (reason) {
+    return { status: 'rejected', reason };
+  }
+}
+
+function requireSoundLog(book: LogBook, host: string): void {
+  const cut = book.cuts().find(({ log }) => log === host);
+  if (cut === undefined) return;
+  throw new Refusal({
+    code: 'OWN_LOG_DAMAGED',
+    message: `this host's own log is damaged at line ${cut.seq} (${cut.code}: ${cut.detail}); nothing is appended after damage`,
+    hint: 'memctl verify --deep names every damaged object; restore repo.git from a backup or a peer',
+  });
+}
+
+function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWriterOptions): readonly Body[] {
+  const stamp = { mesh: meshId, host, at: new Date().toISOString() };
+  const events = transaction.events.map((event) => resolveReferences(event, fold, host));
+  return makeBodies({ ...transaction, events }, stamp, fold.charter);
+}
+
+/** Full ids for unique prefixes; a retract that names nothing withdraws this host's own live claims on the subject. */
+function resolveReferences(event: BodyInput, fold: Fold, host: string): BodyInput {
+  const supersedes = event.kind === 'retract' && event.supersedes === undefined ? ownLiveClaims(event, fold, host) : event.supersedes;
+  return {
+    ...event,
+    ...(supersedes === undefined ? {} : { supersedes: fullIds(supersedes, fold) }),
+    ...(event.basis === undefined ? {} : { basis: fullIds(event.basis, fold) }),
+  };
+}
+
+function fullIds(ids: readonly string[], fold: Fold): readonly string[] {
+  return Array.isArray(ids) ? ids.map((id) => fullId(id, fold)) : ids;
+}
+
+/** Refuses ID_UNKNOWN, ID_AMBIGUOUS. A full id need not be known: its event may not have arrived yet. */
+function fullId(id: string, fold: Fold): string {
+  if (typeof id !== 'string' || !/^[0-9a-f]{8,63}$/.test(id)) return id;
+  const [found, second] = idsWithPrefix(fold, id, 2);
+  if (found === undefined) {
+    throw new Refusal({ code: 'ID_UNKNOWN', message: `no event has an id that starts with ${id}`, hint: 'memctl log SUBJECT shows ids', exit: 7 });
+  }
+  if (second === undefined) return found;
+  throw new Refusal({ code: 'ID_AMBIGUOUS', message: `several events have ids that start with ${id}`, hint: 'give more digits', exit: 2 });
+}
+
+function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly string[] {
+  const live = eventsOf(fold, event.subject).flatMap((id) => {
+    const view = eventView(fold, id);
+    return view?.body && isClaim(view.body.kind) && view.by.length === 0 ? [{ id, host: view.body.host }] : [];
+  });
+  const own = live.filter((claim) => claim.host === host).map(({ id }) => id);
+  if (own.length > 0) return own;
+  const others = [...new Set(live.map((claim) => claim.host))];
+  throw new Refusal({
+    code: 'SUBJECT_UNKNOWN',
+    message: `host ${host} has no live claim on ${event.subject} to retract`,
+    hint: others.length === 0 ? `memctl log ${event.subject}` : `its claims are of ${others.join(', ')}: retract there, or ask a signer`,
+    exit: 7,
+  });
+}
+
+async function write(writer: LogWriter, bodies: readonly Body[], options: OwnWriterOptions): Promise<{ lines: VerifiedLine[]; oid: string }> {
+  const { host, meshId, key, beliefs } = options;
+  const tip = beliefs.book.tip(host);
+  let from = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
+  const lines: VerifiedLine[] = [];
+  if (bodies.length < bulkLinesMin) {
+    lines.push(...signLines(bodies, from, key));
+    const { oid } = await writer.append(lines);
+    return { lines, oid };
+  }
+  async function* batches(): AsyncGenerator<readonly VerifiedLine[]> {
+    for (let start = 0; start < bodies.length; start += signStep) {
+      const batch = signLines(bodies.slice(start, start + signStep), from, key);
+      from = { host, seq: from.seq + batch.length, link: batch.at(-1)?.link ?? from.link };
+      lines.push(...batch);
+      yield batch;
+      await new Promise((resume) => setImmediate(resume));
+    }
+  }
+  const { oid } = await writer.appendBulk(batches());
+  return { lines, oid };
+}
+
+async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {
+  const { repository, host, meshId, beliefs } = options;
+  const self: CharterHost | undefined = fold.charter.hosts.get(host);
+  const read = self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId });
+  const known = beliefs.book.tip(host)?.seq ?? 0;
+  const persisted = read?.extension.lines.slice(known) ?? [];
+  if (read !== undefined && persisted.length > 0) await beliefs.take(host, persisted, read.oid);
+}
+
+function answer(
+  prepared: readonly PromiseSettledResult<readonly Body[]>[],
+  lines: readonly VerifiedLine[],
+  fold: Fold,
+): readonly PromiseSettledResult<readonly AppendedJson[]>[] {
+  let at = 0;
+  return prepared.map((one) => {
+    if (one.status === 'rejected') return one;
+    const own = lines.slice(at, (at += one.value.length));
+    return { status: 'fulfilled', value: own.map((line) => appendedJson(line, fold)) };
+  });
+}
+
+function appendedJson(line: VerifiedLine, fold: Fold): AppendedJson {
+  const { id, log, seq, body } = line;
+  return {
+    id,
+    host: log,
+    seq,
+    supersedes: body?.supersedes ?? [],
+    contradicts: body !== null && isClaim(body.kind) ? contradictions(id, body, fold) : [],
+    // Just made: nobody else can hold it yet.
+    replicated: 0,
+  };
+}
+
+/** Other sides of the dispute that this claim is part of. */
+function contradictions(id: string, body: Body, fold: Fold): readonly string[] {
+  const record = readState(fold).records.get(recordKey(body.subject, scopeOf(body)));
+  if (record === undefined || record.parked.count === 0) return [];
+  const sides = record.served === null ? record.parked.first : [record.served, ...record.parked.first];
+  return sides.filter((side) => side !== id && differs(body, eventView(fold, side)?.body ?? null));
+}
+
+function differs(body: Body, other: Body | null): boolean {
+  if (other === null) return true;
+  return body.polarity !== other.polarity || body.value !== other.value || (body.value === undefined && body.content !== other.content);
+}

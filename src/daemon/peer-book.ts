@@ -1,0 +1,45 @@
+/** What is known of each peer: the three different answers down, behind and empty, and what it refused or was refused. */
+import type { Heads } from '../mesh/heads.ts';
+import type { MeshAlarm, PeerOutcome } from '../mesh/node.ts';
+
+export interface PeerHealth {
+  readonly state: PeerOutcome['state'];
+  readonly lastContact: string | null;
+  readonly lastNewEvent: string | null;
+  readonly reason: string | undefined;
+  /** What it said it holds, last time. */
+  readonly heads: Heads | undefined;
+  readonly alarms: readonly MeshAlarm[];
+}
+
+export interface PeerBook {
+  of(peer: string): PeerHealth | undefined;
+  /** Notes the outcome of one cycle. @returns true when the state or the reason changed. */
+  note(outcome: PeerOutcome, now: string): boolean;
+  alarms(): readonly MeshAlarm[];
+  /** Address that hosts last told each other: a hint, never trust. */
+  hint(host: string): string | undefined;
+}
+
+export function createPeerBook(): PeerBook {
+  const peers = new Map<string, PeerHealth>();
+  return {
+    of: (peer) => peers.get(peer),
+    note(outcome, now) {
+      const before = peers.get(outcome.peer);
+      const reached = outcome.state !== 'down';
+      const reason = outcome.reason === undefined ? undefined : `${outcome.reason.code}: ${outcome.reason.detail}`;
+      peers.set(outcome.peer, {
+        state: outcome.state,
+        lastContact: reached ? now : (before?.lastContact ?? null),
+        lastNewEvent: outcome.newEvents > 0 ? now : (before?.lastNewEvent ?? null),
+        reason,
+        heads: outcome.heads ?? before?.heads,
+        alarms: reached ? outcome.alarms : (before?.alarms ?? []),
+      });
+      return before?.state !== outcome.state || before.reason !== reason;
+    },
+    alarms: () => [...peers.values()].flatMap((peer) => peer.alarms),
+    hint: (host) => [...peers.values()].map((peer) => peer.heads?.addresses[host]).find((address) => address !== undefined && address !== ''),
+  };
+}

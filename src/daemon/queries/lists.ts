@@ -1,0 +1,48 @@
+/** log and parks. */
+import type { SubjectRecord } from '../../core/fold/state.ts';
+import type { ClaimJson } from '../../core/views/claim-json.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import type { ParkJson } from '../api-types.ts';
+import { Refusal } from '../refusal.ts';
+import { claimsOf } from './stored-event.ts';
+
+/** Events of a log, or of a subject (told by its slash): the newest `limit`, newest last. */
+export function listEvents(database: StateDatabase, of: string, limit: number): ClaimJson[] {
+  return of.includes('/') ? eventsOfSubject(database, of, limit) : eventsOfLog(database, of, limit);
+}
+
+function eventsOfSubject(database: StateDatabase, subject: string, limit: number): ClaimJson[] {
+  const rows = database.eventsOfSubject(subject).toSorted((a, b) => compare(a.at, b.at) || compare(a.log, b.log) || a.seq - b.seq);
+  if (rows.length === 0) {
+    throw new Refusal({ code: 'SUBJECT_UNKNOWN', message: `no event is about ${subject}`, hint: 'memctl log HOST lists what a host said', exit: 7 });
+  }
+  return claimsOf(rows.slice(-limit));
+}
+
+function eventsOfLog(database: StateDatabase, log: string, limit: number): ClaimJson[] {
+  const lines = database.linesOfLog(log, { limit, newestFirst: true }).toReversed();
+  return claimsOf(lines.flatMap(({ id }) => database.event(id) ?? []));
+}
+
+/** Every parked record with all of its sides, by subject and scope. */
+export function listParks(database: StateDatabase): ParkJson[] {
+  return database.recordsByStatus('parked').map((row) => {
+    const { subject, scope, flags } = JSON.parse(row.record) as SubjectRecord;
+    const sides = database
+      .eventsOfSubject(subject)
+      .filter((event) => event.status === 'parked' && (event.scope === '*' || event.scope === scope));
+    const claims = claimsOf(sides);
+    return {
+      subject,
+      scope,
+      // Claimed times, for display: the newest side is what made it a park.
+      since: claims.map(({ at }) => at).toSorted(compare).at(-1) ?? '',
+      claims,
+      alarm: flags.includes('signers-disagree') ? 'SIGNERS_DISAGREE' : 'PARKED',
+    };
+  });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

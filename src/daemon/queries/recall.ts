@@ -1,0 +1,66 @@
+/** recall: an exact subject is answered or refused, never replaced by a similar one. */
+import type { SubjectRecord } from '../../core/fold/state.ts';
+import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
+import type { EventRow } from '../../store/database-rows.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import type { RecallJson, RecallStatus } from '../api-types.ts';
+import { claimsOf, viewOfRow } from './stored-event.ts';
+
+/** What is believed about a subject in a scope. A scope without a record of its own answers as `*` does. */
+export function recall(database: StateDatabase, subject: string, scope: string): RecallJson {
+  const records = database.recordsOfSubject(subject);
+  const row = records.find((one) => one.scope === scope) ?? records.find((one) => one.scope === '*');
+  if (row === undefined) return { subject, scope, status: 'none', flags: [], corroboration: 0 };
+  const record = JSON.parse(row.record) as SubjectRecord;
+  const rows = database.eventsOfSubject(subject).filter((event) => event.scope === '*' || event.scope === record.scope);
+  const answer = {
+    subject,
+    scope: record.scope,
+    flags: record.flags,
+    corroboration: record.served === null ? 0 : record.corroboration.hosts.count + 1,
+  };
+  return { ...answer, ...(record.served === null ? notServed(database, record, rows) : served(record, rows)) };
+}
+
+type Found = Pick<RecallJson, 'status' | 'claim' | 'claims' | 'text' | 'replacedBy'>;
+
+function served(record: SubjectRecord, rows: readonly EventRow[]): Found {
+  const row = rows.find(({ id }) => id === record.served);
+  const view = row === undefined ? undefined : viewOfRow(row);
+  const claim = view === undefined ? undefined : claimJson(view);
+  const text = view?.body?.text;
+  return {
+    status: servedStatus(record),
+    ...(claim === undefined ? {} : { claim }),
+    ...(text === undefined ? {} : { text }),
+    claims: claimsOf(rows.filter(({ status }) => status === 'parked' || status === 'open')),
+  };
+}
+
+/** An unsigned claim beside an open question, or resting on an old observation, is told with that word first. */
+function servedStatus({ status, flags }: SubjectRecord): RecallStatus {
+  if (flags.includes('stale')) return 'stale';
+  if (flags.includes('undecided')) return 'undecided';
+  return status === 'contested' ? 'contested' : 'served';
+}
+
+function notServed(database: StateDatabase, record: SubjectRecord, rows: readonly EventRow[]): Found {
+  const having = (...statuses: readonly string[]): EventRow[] => rows.filter(({ status }) => statuses.includes(status));
+  if (record.status === 'parked') return { status: 'parked', claims: claimsOf(having('parked')) };
+  if (record.flags.includes('undecided')) return { status: 'undecided', claims: claimsOf(having('open')) };
+  const withdrawn = having('superseded', 'retracted');
+  if (withdrawn.length > 0) return tombstone(database, withdrawn);
+  if (having('quarantined').length > 0) return { status: 'quarantined', claims: claimsOf(having('quarantined')) };
+  if (having('held').length > 0) return { status: 'held', claims: claimsOf(having('held')) };
+  return { status: 'none' };
+}
+
+/** What stood here, and what stands in its place elsewhere. */
+function tombstone(database: StateDatabase, withdrawn: readonly EventRow[]): Found {
+  const newest = withdrawn.toSorted((a, b) => b.seq - a.seq)[0];
+  const status = newest?.status === 'superseded' ? 'superseded' : 'retracted';
+  const by = newest === undefined ? [] : viewOfRow(newest).by;
+  const replacement = by.map((id) => database.event(id)).find((row) => row !== undefined && row.kind !== 'retract');
+  const replacedBy: ClaimJson | undefined = replacement === undefined ? undefined : claimJson(viewOfRow(replacement));
+  return { status, claims: claimsOf(withdrawn), ...(replacedBy === undefined ? {} : { replacedBy }) };
+}

@@ -1,0 +1,54 @@
+/** show: one event or trust op, whole. */
+import { maximalOps, type TrustSet } from '../../core/trust/set.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
+import { Refusal } from '../refusal.ts';
+import { viewOfRow } from './stored-event.ts';
+
+/** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
+export function show(database: StateDatabase, set: TrustSet, prefix: string): ShowEventJson | ShowOpJson {
+  if (!/^[0-9a-f]{8,64}$/.test(prefix)) {
+    throw new Refusal({ code: 'BAD_REQUEST', message: `an id is 8 to 64 hex digits, not ${JSON.stringify(prefix.slice(0, 80))}`, exit: 2 });
+  }
+  const ops = [...set.held.keys(), ...set.unsupported.keys()].filter((id) => id.startsWith(prefix));
+  const ids = [...new Set([...database.idsByPrefix(prefix, 2), ...ops])];
+  const [id] = ids;
+  if (id === undefined) {
+    throw new Refusal({ code: 'ID_UNKNOWN', message: `nothing here has an id that starts with ${prefix}`, hint: 'memctl log HOST shows ids', exit: 7 });
+  }
+  if (ids.length > 1) {
+    throw new Refusal({ code: 'ID_AMBIGUOUS', message: `several ids start with ${prefix}`, hint: 'give more digits', exit: 2 });
+  }
+  return ops.length > 0 ? showOp(set, id) : showEvent(database, id);
+}
+
+function showEvent(database: StateDatabase, id: string): ShowEventJson {
+  const row = database.event(id);
+  if (row === undefined) throw new Refusal({ code: 'ID_UNKNOWN', message: `${id} is gone`, exit: 7 });
+  const view = viewOfRow(row);
+  return {
+    id,
+    event: view.body,
+    status: view.status,
+    ...(view.reason === null ? {} : { reason: view.reason }),
+    level: view.level,
+    supersededBy: view.by,
+    lines: view.lines.map(({ log, seq, signer, verdict }) =>
+      signer === null ? { log, seq } : { log, seq, auth: { signer, valid: verdict === 'ok' } },
+    ),
+  };
+}
+
+function showOp(set: TrustSet, id: string): ShowOpJson {
+  const held = set.held.get(id)?.op;
+  const op = held ?? set.unsupported.get(id);
+  if (op === undefined) throw new Refusal({ code: 'ID_UNKNOWN', message: `${id} is gone`, exit: 7 });
+  const { signer, key } = op.auth ?? { signer: '', key: '' };
+  return {
+    id,
+    op: op.body,
+    status: held === undefined ? `not supported yet: ${op.unsupported}` : maximalOps(set).includes(id) ? 'valid, newest' : 'valid',
+    // Only ops whose approval verified are in the set.
+    auth: { signer, key, valid: held !== undefined },
+  };
+}

@@ -1,0 +1,134 @@
+/** status: is it running, in step, and what is wrong. */
+import { existsSync } from 'node:fs';
+import type { Alarm, StateCounts } from '../../core/fold/state.ts';
+import { rulesVersion } from '../../core/fold/state.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
+import type { Engine } from '../engine.ts';
+import type { LogCut } from '../log-book.ts';
+
+export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
+  const meta = database.meta();
+  const heads = headsIn(database, engine);
+  const counts = JSON.parse(meta['counts'] ?? '{}') as Partial<StateCounts>;
+  const alarms = [...localAlarms(engine, JSON.parse(meta['cuts'] ?? '[]') as LogCut[]), ...foldAlarms(database)];
+  const peers = [...engine.charter().hosts.keys()].filter((name) => name !== engine.identity.host).map((name) => peerJson(engine, heads, name));
+  return {
+    mesh: engine.meshId,
+    host: engine.identity.host,
+    daemon: engine.daemon,
+    root: meta['root'] ?? '',
+    rules: rulesVersion,
+    trust: engine.trust().hash,
+    heads,
+    counts: {
+      events: counts.events ?? 0,
+      served: (counts.served ?? 0) + (counts.contested ?? 0),
+      parked: counts.parked ?? 0,
+      quarantined: counts.quarantined ?? 0,
+      held: counts.held ?? 0,
+      stale: counts.stale ?? 0,
+      undecided: counts.undecided ?? 0,
+      alarms: alarms.length,
+    },
+    peers,
+    alarms,
+    warnings: warningsOf(engine),
+    line: statusLine(engine, { peers, counts, alarms, newest: newestEvent(database, heads), now }),
+  };
+}
+
+type Heads = Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
+
+function headsIn(database: StateDatabase, engine: Engine): Heads {
+  const heads: Record<string, { seq: number; link: string }> = {};
+  for (const log of engine.charter().hosts.keys()) {
+    const [last] = database.linesOfLog(log, { newestFirst: true, limit: 1 });
+    if (last !== undefined) heads[log] = { seq: last.seq, link: last.link };
+  }
+  return heads;
+}
+
+function peerJson(engine: Engine, heads: Heads, host: string): PeerJson {
+  const health = engine.peerBook.of(host);
+  const theirs = health?.heads?.heads ?? {};
+  const gap = (from: Heads, to: Heads): number =>
+    Object.entries(to).reduce((sum, [log, { seq }]) => sum + Math.max(0, seq - (from[log]?.seq ?? 0)), 0);
+  return {
+    host,
+    address: engine.charter().hosts.get(host)?.address ?? '',
+    state: health?.state ?? 'unknown',
+    lastContact: health?.lastContact ?? null,
+    lastNewEvent: health?.lastNewEvent ?? null,
+    behind: health?.heads === undefined ? 0 : gap(heads, theirs),
+    ahead: health?.heads === undefined ? 0 : gap(theirs, heads),
+    ...(health?.reason === undefined ? {} : { reason: health.reason }),
+  };
+}
+
+function foldAlarms(database: StateDatabase): AlarmJson[] {
+  return database.alarms().map((row) => {
+    const alarm = JSON.parse(row.alarm) as Alarm;
+    const where = alarm.subject === null ? '' : ` on ${alarm.subject}`;
+    const who = alarm.host === null ? '' : ` by host ${alarm.host}`;
+    return {
+      kind: alarm.kind,
+      detail: `${alarm.count} ${alarm.count === 1 ? 'event' : 'events'}${where}${who}`,
+      ...(alarm.subject === null ? {} : { subject: alarm.subject }),
+      ...(alarm.host === null ? {} : { host: alarm.host }),
+    };
+  });
+}
+
+/** Alarms that are facts of this host: cut logs, rewound branches, what peers tried, charter conflicts. */
+function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
+  const rewound = engine.beliefs.headsFault();
+  return [
+    ...(rewound === undefined ? [] : [{ kind: rewound.code, detail: rewound.message }]),
+    ...cuts.map(({ log, seq, code, detail }) => ({ kind: 'LOG_CUT', host: log, detail: `log ${log} is cut at line ${seq} (${code}): ${detail}` })),
+    ...engine.peerBook.alarms().map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),
+    ...engine.charter().conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}` })),
+  ];
+}
+
+function warningsOf(engine: Engine): string[] {
+  const { signer } = engine.identity;
+  if (signer === null || !existsSync(signer.key)) return [];
+  return signer.unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : [];
+}
+
+function newestEvent(database: StateDatabase, heads: Heads): string | undefined {
+  const times = Object.entries(heads).flatMap(([log, { seq }]) => {
+    const [line] = database.linesOfLog(log, { from: seq, limit: 1 });
+    return (line && database.event(line.id)?.at) ?? [];
+  });
+  return times.toSorted((a, b) => (a < b ? -1 : 1)).at(-1);
+}
+
+interface LineParts {
+  readonly peers: readonly PeerJson[];
+  readonly counts: Partial<StateCounts>;
+  readonly alarms: readonly AlarmJson[];
+  readonly newest: string | undefined;
+  readonly now: number;
+}
+
+/** The one line that every agent-facing surface carries, also when it is bad. */
+function statusLine(engine: Engine, { peers, counts, alarms, newest, now }: LineParts): string {
+  const hosts = peers.length + 1;
+  const up = peers.filter((peer) => peer.state === 'up').length + 1;
+  const parts = [
+    engine.daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`,
+    newest === undefined ? 'no events yet' : `newest ${ageOf(newest, now)}`,
+    `${counts.parked ?? 0} parked`,
+    ...(alarms.length > 0 ? [`${alarms.length} alarms`] : []),
+  ];
+  return `memd: ${parts.join(', ')}`;
+}
+
+function ageOf(at: string, now: number): string {
+  const minutes = Math.round((now - Date.parse(at)) / 60_000);
+  if (minutes < 0) return 'claims a time in the future';
+  if (minutes < 120) return `${minutes} min ago`;
+  return minutes < 2_880 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1_440)} d ago`;
+}

@@ -1,0 +1,88 @@
+/** verify: is what is stored what was signed, and is what is derived what follows from it? */
+import { createFold, foldLines, readState, subjectsOf } from '../../core/fold/fold.ts';
+import type { VerifiedLine } from '../../core/log.ts';
+import { checkDatabase } from '../../store/database-check.ts';
+import { checkObjects } from '../../store/git/maintenance.ts';
+import { checkPlainCopy } from '../../store/plain-copies.ts';
+import type { Problem } from '../../store/problem.ts';
+import { viewFileState } from '../../store/view-files.ts';
+import { viewNames } from '../../core/views/render.ts';
+import type { VerifyJson } from '../api-types.ts';
+import type { Engine } from '../engine.ts';
+import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
+import { cutOf, readVerifiedLog } from '../log-book.ts';
+
+interface LogReport {
+  readonly lines: readonly VerifiedLine[];
+  readonly problems: readonly string[];
+  readonly link: string;
+}
+
+/**
+ * Reads every log again from git and verifies it; folds it from nothing and compares roots. Deep: every host signature,
+ * every object, every database row, every byte of every plain copy, every view file.
+ */
+export async function verify(engine: Engine, options: { readonly deep: boolean; readonly progress: (text: string) => void }): Promise<VerifyJson> {
+  const { deep, progress } = options;
+  await engine.beliefs.settle();
+  const { charter, hash } = engine.trust();
+  const problems: string[] = [];
+  const logs: Record<string, { lines: number; link: string }> = {};
+  const fold = createFold(charter, hash);
+  const all: VerifiedLine[] = [];
+  for (const host of charter.hosts.values()) {
+    progress(`verifying log ${host.name}`);
+    const report = await verifyLog(engine, host.name, deep);
+    if (report === undefined) continue;
+    logs[host.name] = { lines: report.lines.length, link: report.link };
+    problems.push(...report.problems);
+    for (const line of report.lines) all.push(line);
+  }
+  foldLines(fold, all);
+  const { root } = readState(fold);
+  const live = readState(await engine.beliefs.fold()).root;
+  if (root !== live) problems.push(`root: folded from nothing it is ${root}, in memory it is ${live}`);
+  if (deep) {
+    progress('checking objects and derived files');
+    const found = [...(await checkObjects(engine.repository)), ...checkRows(engine, fold, all), ...checkViews(engine)];
+    problems.push(...found.map(sentence));
+  }
+  const rewound = engine.beliefs.headsFault();
+  if (rewound !== undefined) problems.push(rewound.message);
+  return { ok: problems.length === 0, deep, logs, root, problems };
+}
+
+async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<LogReport | undefined> {
+  const host = engine.charter().hosts.get(log);
+  const read = host && (await readVerifiedLog(engine.repository, host, { meshId: engine.meshId, verifyEvery: deep }));
+  if (read === undefined) return undefined;
+  const { lines, tip } = read.extension;
+  const cut = cutOf(log, read);
+  const problems = cut === undefined ? [] : [`log ${log} line ${cut.seq}: ${cut.code}: ${cut.detail}`];
+  const copies = deep ? checkPlainCopy(engine.home, log, lines.map((line) => line.text)).map(sentence) : [];
+  return { lines, link: tip.link, problems: [...problems, ...copies] };
+}
+
+function checkRows(engine: Engine, fold: ReturnType<typeof createFold>, lines: readonly VerifiedLine[]): readonly Problem[] {
+  const subjects = ['', ...subjectsOf(fold)];
+  return checkDatabase(engine.beliefs.database, {
+    events: eventRows(fold, subjects),
+    records: recordRows(fold, subjects),
+    lines: lines.map(lineRow),
+    alarms: alarmRows(fold),
+  });
+}
+
+function checkViews(engine: Engine): Problem[] {
+  return [...engine.charter().audiences.keys()].flatMap((audience) =>
+    viewNames.flatMap((name) => {
+      const state = viewFileState(engine.home, audience, name);
+      if (state === 'as written') return [];
+      return [{ file: `views/${audience}/${name}`, place: 'whole file', detail: state, hint: 'memctl rebuild writes it again; a hand edit is kept beside it' }];
+    }),
+  );
+}
+
+function sentence({ file, place, detail }: Problem): string {
+  return `${file}: ${place}: ${detail}`;
+}

@@ -1,0 +1,116 @@
+/** The trust set of this home: read from branch `trust`, grown by what verifies, written back before it counts. */
+import { randomBytes } from 'node:crypto';
+import type { Result } from '../crypto/result.ts';
+import { classAddBody, hostAddBody, signerAddBody, type Placement, type Stamp } from '../core/trust/build.ts';
+import { charterOf, type Charter } from '../core/trust/charter.ts';
+import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustOp, type TrustOpFault } from '../core/trust/op.ts';
+import { addOps, emptyTrustSet, maximalOps, previewOp, trustHash, type Added, type TrustSet } from '../core/trust/set.ts';
+import type { Repository } from '../store/git/repository.ts';
+import { addTrustOps, readTrust } from '../store/trust-store.ts';
+import { Refusal } from './refusal.ts';
+
+export interface TrustState {
+  readonly set: TrustSet;
+  readonly charter: Charter;
+  readonly hash: string;
+  /** Commit of branch `trust`; '' before there is one. */
+  readonly oid: string;
+}
+
+/** Reads branch `trust`. A file in it that is no op of this mesh is an alarm of the caller's, not an end. */
+export async function readTrustState(repository: Repository, meshId: string): Promise<TrustState> {
+  const stored = await readTrust(repository);
+  const ops = stored.ops.flatMap(({ text }) => {
+    const parsed = parseTrustOp(text);
+    return parsed.ok ? [parsed.value] : [];
+  });
+  return stateOf(addOps(emptyTrustSet(meshId), ops).set, stored.oid ?? '');
+}
+
+/** Adds what verifies, durably. `added` is empty when nothing was new. */
+export async function growTrust(
+  repository: Repository,
+  state: TrustState,
+  options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
+): Promise<{ readonly state: TrustState; readonly report: Added }> {
+  const report = addOps(state.set, options.ops, options.via);
+  // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
+  const added = [...report.added, ...report.unsupported.map(({ id }) => id)];
+  const texts = added.map((id) => ({ id, text: textOf(report.set, id) }));
+  const oid = await addTrustOps(repository, {
+    ops: texts,
+    author: `memd <${options.host}@${state.set.meshId}>`,
+    seconds: newestSeconds(report.set, added),
+  });
+  return { state: stateOf(report.set, oid ?? ''), report };
+}
+
+function stateOf(set: TrustSet, oid: string): TrustState {
+  return { set, charter: charterOf(set), hash: trustHash(set), oid };
+}
+
+function textOf(set: TrustSet, id: string): string {
+  return set.held.get(id)?.op.text ?? set.unsupported.get(id)?.text ?? '';
+}
+
+/** Claimed time of the newest of these ops, for the commit's date: display only. */
+function newestSeconds(set: TrustSet, ids: readonly string[]): number {
+  const times = ids.map((id) => Date.parse((set.held.get(id)?.op ?? set.unsupported.get(id))?.body.at ?? ''));
+  return Math.floor(Math.max(0, ...times.filter(Number.isFinite)) / 1_000);
+}
+
+/** Time and nonce of a new op. */
+export function newStamp(): Stamp {
+  return { at: new Date().toISOString(), nonce: randomBytes(16).toString('hex') };
+}
+
+type DraftOp = 'host-add' | 'signer-add' | 'class-add';
+
+/** Arguments of an op as they came over the local API; the op's own table judges them. */
+type DraftArgs = Readonly<Record<string, unknown>>;
+
+/**
+ * Drafts an op for the signer with this key, and says beforehand if it could not count. Refuses SIGNER_UNKNOWN,
+ * OP_REFUSED.
+ */
+export function draftOp(state: TrustState, request: { op: DraftOp; args: DraftArgs; key: string }): TrustBody {
+  const by = signerOfKey(state.charter, request.key);
+  const placement: Placement = { mesh: state.set.meshId, by, prev: maximalOps(state.set) };
+  const body = bodyOf(request.op, { ...request.args, ...placement }, newStamp());
+  if (!body.ok) throw refusedOp(request.op, body.detail);
+  const verdict = previewOp(state.set, body.value);
+  if (!verdict.ok) throw refusedOp(request.op, verdict.detail);
+  return body.value;
+}
+
+function signerOfKey(charter: Charter, key: string): Approver {
+  for (const signer of charter.signers.values()) if (signer.key.fingerprint === key) return { signer: signer.name, key };
+  throw new Refusal({
+    code: 'SIGNER_UNKNOWN',
+    message: `no signer of this mesh has the key ${key}`,
+    hint: `signers: ${[...charter.signers.values()].map((signer) => `${signer.name} ${signer.key.fingerprint}`).join(', ')}; name their key: --key FILE`,
+    exit: 6,
+  });
+}
+
+function bodyOf(op: DraftOp, input: object, stamp: Stamp): Result<TrustBody, TrustOpFault> {
+  switch (op) {
+    case 'host-add':
+      return hostAddBody(input as Parameters<typeof hostAddBody>[0], stamp);
+    case 'signer-add':
+      return signerAddBody(input as Parameters<typeof signerAddBody>[0], stamp);
+    case 'class-add':
+      return classAddBody(input as Parameters<typeof classAddBody>[0], stamp);
+  }
+}
+
+function refusedOp(op: string, detail: string): Refusal {
+  return new Refusal({ code: 'OP_REFUSED', message: `${op} would not count: ${detail}`, hint: 'memctl charter shows what is in effect; nothing was signed', exit: 6 });
+}
+
+/** Puts a drafted body and a signature together. Refuses OP_REFUSED if that is no op. */
+export function signedOp(body: TrustBody, sshsig: string): TrustOp {
+  const op = finishTrustOp(body, { ...body.by, sshsig });
+  if (op.ok) return op.value;
+  throw refusedOp(body.op, op.detail);
+}

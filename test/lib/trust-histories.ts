@@ -43,7 +43,7 @@ const grants: readonly (readonly string[])[] = [
 ];
 const revises = ['mesh', 'host'] as const;
 
-type Fault = 'none' | 'other-key' | 'other-namespace' | 'foreign-mesh' | 'squat' | 'respelled';
+type Fault = 'none' | 'other-fingerprint' | 'other-key' | 'other-namespace' | 'foreign-mesh' | 'squat' | 'respelled';
 type Kind = 'signer-add' | 'host-add' | 'class-add' | 'host-revoke' | 'purge' | 'genesis';
 
 export interface Step {
@@ -88,7 +88,14 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 20, arbitrary: fc.constant<Fault>('none') },
     {
       weight: 4,
-      arbitrary: fc.constantFrom<Fault>('other-key', 'other-namespace', 'foreign-mesh', 'squat', 'respelled'),
+      arbitrary: fc.constantFrom<Fault>(
+        'other-fingerprint',
+        'other-key',
+        'other-namespace',
+        'foreign-mesh',
+        'squat',
+        'respelled',
+      ),
     },
   ),
 });
@@ -157,6 +164,10 @@ function makeOps(one: Step, place: TestPlace): readonly TrustOp[] {
       return [makeOp(one, place)];
     case 'foreign-mesh':
       return [makeOp(one, { ...place, mesh: elsewhere.id })];
+    case 'other-fingerprint': {
+      const named = makeOp(one, { ...place, by: { name: place.by.name, key: testKey(6) } });
+      return [reapprove(named, (message) => sshsigOf(place.by.key, message, trustNamespace))];
+    }
     case 'other-key':
       return [reapprove(makeOp(one, place), (message) => sshsigOf(testKey(6), message, trustNamespace))];
     case 'other-namespace':
@@ -183,7 +194,7 @@ function makeOp(one: Step, place: TestPlace): TrustOp {
     case 'host-add': {
       const number = one.name % 3;
       const name = ['alpha', 'beta', 'gamma'][number] ?? 'beta';
-      return hostAdd(place, name, one.key === 0 ? 10 + number + 3 * (one.say % 2) : one.key);
+      return hostAdd(place, name, one.key < 7 ? 10 + ((number + one.key) % 4) : one.key - 6);
     }
     case 'class-add':
       return classAdd(place, one.name % 2 === 0 ? 'tool' : 'note', {

@@ -93,6 +93,47 @@ describe('charter: ranks', () => {
   });
 });
 
+describe('charter: ties of rank', () => {
+  /** Which of two hosts with one key is held when these two approve them side by side. */
+  function winner(
+    first: TestSigner,
+    second: TestSigner,
+    prev: readonly TrustOp[],
+    secondHasLowerId: boolean,
+  ): readonly string[] {
+    const beta = hostAdd(at(first, prev), 'beta', 11);
+    const gamma = ordered((nonce) => hostAdd(at(second, prev, nonce), 'gamma', 11), beta, secondHasLowerId);
+    return [...charter(...prev, beta, gamma).hosts.keys()];
+  }
+  const mallory = testSigner('mallory', 4);
+  const addDana = signerAdd(at(craig, [genesis]), dana, everything);
+
+  test('of two signers with one rank number, the lower id of their adds ranks first, whatever they approve', () => {
+    const addLater = ordered((nonce) => signerAdd(at(craig, [genesis], nonce), mallory, everything), addDana, false);
+    const addEarlier = ordered((nonce) => signerAdd(at(craig, [genesis], nonce), mallory, everything), addDana, true);
+    for (const lower of [true, false]) {
+      expect(winner(dana, mallory, [addDana, addLater], lower)).toEqual(['alpha', 'beta']);
+      expect(winner(dana, mallory, [addDana, addEarlier], lower)).toEqual(['alpha', 'gamma']);
+    }
+  });
+
+  test('of several equal adds of one signer the lowest id counts', () => {
+    const addMallory = ordered((nonce) => signerAdd(at(craig, [genesis], nonce), mallory, everything), addDana, true);
+    const again = ordered((nonce) => signerAdd(at(craig, [genesis], nonce), dana, everything), addMallory, true);
+    expect(winner(dana, mallory, [addDana, addMallory], true)).toEqual(['alpha', 'gamma']);
+    expect(winner(dana, mallory, [addDana, again, addMallory], true)).toEqual(['alpha', 'beta']);
+  });
+
+  test('a second key under a senior name has the rank of whoever added it, not that of the name', () => {
+    const impostor = testSigner('dana', 5);
+    const addMallory = ordered((nonce) => signerAdd(at(craig, [genesis], nonce), mallory, everything), addDana, false);
+    const addImpostor = signerAdd(at(mallory, [addMallory]), impostor, everything);
+    const gamma = hostAdd(at(impostor, [addImpostor]), 'gamma', 11);
+    const beta = hostAdd(at(mallory, [addImpostor]), 'beta', 11);
+    expect([...charter(addDana, addMallory, addImpostor, beta, gamma).hosts.keys()]).toEqual(['alpha', 'beta']);
+  });
+});
+
 describe('charter: items', () => {
   test('a later op of the item is its value', () => {
     const first = classAdd(at(craig, [genesis]), 'tool');
@@ -246,9 +287,7 @@ describe('charter: approvals of events', () => {
 
   test('is forged under another key, over other words, in another namespace', () => {
     expect(approvalVerdict(from, approveEvent(testSigner('dana', 3), message), about)).toBe('forged');
-    expect(
-      approvalVerdict(from, { ...approval, sshsig: approveEvent(erin, message).sshsig }, about),
-    ).toBe('forged');
+    expect(approvalVerdict(from, { ...approval, sshsig: approveEvent(erin, message).sshsig }, about)).toBe('forged');
     expect(approvalVerdict(from, approval, { ...about, message: `${message} ` })).toBe('forged');
     const moved = { ...approval, sshsig: sshsigOf(dana.key, message, 'memd-trust') };
     expect(approvalVerdict(from, moved, about)).toBe('forged');

@@ -83,7 +83,9 @@ describe('scope: what may be granted', () => {
     const scopes = [...new Set(globs)].filter(isScope);
     const subjects = scopes.filter((scope) => !scope.includes('*'));
     expect(scopes.length).toBeGreaterThan(50);
-    const granted = scopes.flatMap((held) => scopes.filter((scope) => mayGrant([held], scope)).map((scope) => [held, scope]));
+    const granted = scopes.flatMap((held) =>
+      scopes.filter((scope) => mayGrant([held], scope)).map((scope) => [held, scope]),
+    );
     const beyond = granted.flatMap(([held = '', wanted = '']) =>
       subjects.filter((subject) => scopeCovers([wanted], subject) && !scopeCovers([held], subject)),
     );

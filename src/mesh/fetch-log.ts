@@ -1,0 +1,145 @@
+/** One log from one peer: plan, fetch, judge, take over. */
+import { fetchBytesMax, fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax, fetchObjectsMax, fetchSlackBytes, segmentSealBytes } from '../core/limits.ts';
+import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
+import { admitCommit, type Admission } from './admission.ts';
+import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
+import type { HeadsTip } from './heads.ts';
+import type { AdmissionFault } from './judge-commit.ts';
+import { readLogBase, type LogBase } from './log-base.ts';
+import type { Locks } from './log-lock.ts';
+import type { LogTip, MeshNode } from './node.ts';
+import type { IntakeForm, Quarantine } from './quarantine.ts';
+import type { FolderCache } from './recording-reader.ts';
+import type { PeerConnection } from './ssh-client.ts';
+import { takeOver } from './take-over.ts';
+
+/** What all peer cycles of one node share. */
+export interface SharedState {
+  readonly locks: Locks;
+  readonly folders: FolderCache;
+  readonly bases: Map<string, LogBase>;
+}
+
+export interface LogFetch {
+  readonly node: MeshNode;
+  readonly shared: SharedState;
+  readonly connection: PeerConnection;
+  readonly peer: string;
+  readonly log: string;
+  /** What the peer says it holds. */
+  readonly offered: HeadsTip;
+  readonly deadlineMs: number;
+}
+
+/**
+ * `lines`: how many were admitted. `fault`: why not all, or none. `failure`: the fetch itself did not come to an end.
+ * `mismatch`: what came is not more than we hold, though the peer says so.
+ */
+export interface LogFetched {
+  readonly lines: number;
+  readonly fault?: AdmissionFault;
+  readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
+  readonly mismatch?: 'same' | 'shorter';
+}
+
+/** A line appended alone makes a commit, three folders and a segment; now and then a folder or segment more. */
+const objectsPerLine = 6;
+/** New lines up to which the result is unpacked loose. */
+const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
+/** Bytes allowed per announced line: four times a full segment, which is what one commit may rewrite. */
+const bytesPerLine = 4 * segmentSealBytes;
+
+/** Fetches what is offered, and takes over as much of it as is good. Throws OperatingError for failures of this machine. */
+export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
+  const ours = fetch.node.tip(fetch.log);
+  const newLines = Math.max(1, fetch.offered.seq - (ours?.seq ?? 0));
+  if (newLines > looseLinesMax) return fetchAs(fetch, ours, { form: 'pack', lines: newLines });
+  const result = await fetchAs(fetch, ours, { form: 'loose', lines: newLines });
+  // More came than new lines account for: the peer has another history than ours, perhaps with the same lines.
+  const unrelated = result === 'unrelated' || (result.failure?.code === 'TOO_LARGE' && ours !== undefined);
+  if (!unrelated) return result;
+  return fetchAs(fetch, ours, { form: 'pack', lines: fetch.offered.seq });
+}
+
+interface Size {
+  readonly form: IntakeForm;
+  readonly lines: number;
+}
+
+async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size & { form: 'pack' }): Promise<LogFetched>;
+async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'>;
+async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'> {
+  const { form, lines } = size;
+  const fetched = await fetchPack({
+    connection: fetch.connection,
+    repository: fetch.node.repository,
+    wants: [fetch.offered.oid],
+    haves: ours === undefined ? [] : [ours.oid],
+    form,
+    bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
+    objectsMax: form === 'loose' ? fetchLooseObjectsMax : Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
+    deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
+  });
+  if (!fetched.ok) return { lines: 0, failure: { code: fetched.code, detail: fetched.detail } };
+  const { quarantine } = fetched.value;
+  try {
+    return await fetch.shared.locks.run(fetch.log, () => judgeAndTake(fetch, quarantine, size));
+  } finally {
+    quarantine.remove();
+  }
+}
+
+/** Under the log's lock: our tip may have moved while we fetched. */
+async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, size: Size): Promise<LogFetched | 'unrelated'> {
+  const { node, log, offered, shared } = fetch;
+  const ours = node.tip(log);
+  if (ours?.link === offered.link) return { lines: 0 };
+  // Revoked meanwhile: its lines are nobody's any more.
+  const host = node.charter().hosts.get(log);
+  if (host === undefined) return { lines: 0 };
+  const admission = await admitCommit({
+    view: quarantine.view,
+    form: size.form,
+    cache: shared.folders,
+    log,
+    mesh: node.meshId,
+    keys: host.spans,
+    base: ours === undefined ? null : await baseAt(fetch, ours),
+    commit: offered.oid,
+    commitsMax: Math.min(fetchCommitsMax, size.lines),
+    deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
+  });
+  switch (admission.kind) {
+    case 'unrelated':
+      return 'unrelated';
+    case 'same':
+    case 'shorter':
+      return { lines: 0, mismatch: admission.kind };
+    case 'refused':
+      return { lines: 0, fault: admission.fault };
+    case 'extended':
+      return take(fetch, ours, { quarantine, admission, form: size.form });
+  }
+}
+
+async function baseAt({ node, log, shared }: LogFetch, tip: LogTip): Promise<LogBase> {
+  const known = shared.bases.get(log);
+  if (known?.tip.oid === tip.oid) return known;
+  const base = await readLogBase(node.repository, log, { tip, mesh: node.meshId, cache: shared.folders });
+  shared.bases.set(log, base);
+  return base;
+}
+
+async function take(
+  fetch: LogFetch,
+  ours: LogTip | undefined,
+  taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }>; form: IntakeForm },
+): Promise<LogFetched> {
+  const { node, log, shared, peer } = fetch;
+  const { base, lines, objects, fault } = taken.admission;
+  await takeOver(node.repository, taken.quarantine, taken.form === 'pack' ? 'pack' : objects);
+  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: base.tip.oid });
+  shared.bases.set(log, base);
+  await node.admitLines({ log, lines, tip: base.tip, via: peer });
+  return { lines: lines.length, ...(fault === undefined ? {} : { fault }) };
+}

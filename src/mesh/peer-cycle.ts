@@ -1,0 +1,211 @@
+/**
+ * One cycle with one peer: heads, then the trust set (it decides whose lines count), then the logs. What a peer was
+ * refused for is remembered by commit, so that it is not fetched again in every cycle, and reported while it lasts.
+ */
+import { headsBytesMax, headsDeadlineMs, peerAlarmsMax, refusalForgetMs, sharedFetchWaitMs } from '../core/limits.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { isOperatingError, printable } from '../store/errors.ts';
+import { fetchLog, type LogFetched, type SharedState } from './fetch-log.ts';
+import { fetchTrust } from './fetch-trust.ts';
+import { parseHeads, type Heads, type HeadsTip } from './heads.ts';
+import type { MeshAlarm, MeshNode, PeerFault, PeerFaultCode, PeerOutcome } from './node.ts';
+import type { PeerConnection } from './ssh-client.ts';
+
+/** What is remembered of a peer between cycles. */
+export interface PeerMemory {
+  /** Trust branch that was read last, and what was wrong with it. */
+  trust: { readonly oid: string; readonly alarms: readonly MeshAlarm[]; readonly until: number } | undefined;
+  /** By log: the commit that was refused, wholly or in part. */
+  readonly refused: Map<string, { readonly oid: string; readonly alarm: MeshAlarm; readonly until: number }>;
+}
+
+export function emptyMemory(): PeerMemory {
+  return { trust: undefined, refused: new Map() };
+}
+
+/** Fetches under way, by log: two peers that offer the same lines are not both asked for them. */
+export type RunningFetches = Map<string, { readonly link: string; readonly done: Promise<unknown> }>;
+
+export interface CycleContext {
+  readonly node: MeshNode;
+  readonly shared: SharedState;
+  readonly running: RunningFetches;
+  readonly connection: PeerConnection;
+  readonly peer: string;
+  readonly memory: PeerMemory;
+  /** On the monotonic clock of `performance.now()`. */
+  readonly deadlineAt: number;
+}
+
+interface Draft {
+  readonly lines: Record<string, number>;
+  readonly alarms: MeshAlarm[];
+  trustAdded: readonly string[];
+  heads?: Heads;
+  /** The first fault that is not an alarm. */
+  fault?: PeerFault;
+}
+
+/** Alarms that are about the peer's data being refused; the others are only news. */
+const newsCodes: ReadonlySet<string> = new Set(['OP_UNSUPPORTED', 'OWN_LOG_AHEAD']);
+
+/** Runs one cycle. Never rejects: failures of this machine become `LOCAL`. */
+export async function runPeerCycle(context: CycleContext): Promise<PeerOutcome> {
+  const draft: Draft = { lines: {}, alarms: [], trustAdded: [] };
+  try {
+    const heads = await askHeads(context);
+    if (!heads.ok) draft.fault = { code: heads.code, detail: heads.detail };
+    else {
+      draft.heads = heads.value;
+      await exchange(context, heads.value, draft);
+    }
+  } catch (error) {
+    draft.fault = { code: 'LOCAL', detail: printable(isOperatingError(error) ? `${error.message} (${error.code})` : String(error)) };
+  }
+  return finish(context.peer, draft);
+}
+
+function finish(peer: string, draft: Draft): PeerOutcome {
+  const { lines, trustAdded, heads, fault } = draft;
+  const alarms = draft.alarms.slice(0, peerAlarmsMax);
+  const refusal = alarms.find(({ code }) => !newsCodes.has(code));
+  const reason = fault ?? (refusal === undefined ? undefined : { code: refusal.code, detail: refusal.detail });
+  const state = reason === undefined ? 'up' : isRefusal(reason.code, heads !== undefined) ? 'refused' : 'down';
+  const newEvents = Object.values(lines).reduce((sum, count) => sum + count, 0);
+  return { peer, state, newEvents, lines, trustAdded, alarms, ...(reason === undefined ? {} : { reason }), ...(heads === undefined ? {} : { heads }) };
+}
+
+const refusalCodes: ReadonlySet<PeerFaultCode> = new Set(['REFUSED_KEY', 'HOST_KEY_MISMATCH', 'PROTOCOL', 'FOREIGN_MESH', 'REFUSED_COMMAND', 'TOO_LARGE']);
+const downCodes: ReadonlySet<PeerFaultCode> = new Set(['UNREACHABLE', 'TIMEOUT', 'CLOSED', 'BUSY', 'LOCAL', 'NO_ADDRESS', 'NOT_ENROLLED']);
+
+/** A peer that answered and then broke off is down; one whose identity, protocol or data is wrong is refused. */
+function isRefusal(code: PeerFaultCode, answered: boolean): boolean {
+  return refusalCodes.has(code) || (answered && !downCodes.has(code));
+}
+
+function remaining({ deadlineAt }: CycleContext): number {
+  return Math.max(1, deadlineAt - performance.now());
+}
+
+async function askHeads(context: CycleContext): Promise<Result<Heads, PeerFaultCode>> {
+  const { node, peer, connection } = context;
+  const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: Math.min(headsDeadlineMs, remaining(context)) });
+  if (!answer.ok) return answer;
+  const heads = parseHeads(answer.value.toString('utf8').replace(/\n$/, ''));
+  if (!heads.ok) return refuse('PROTOCOL', `its heads cannot be read: ${heads.detail}`);
+  if (heads.value.mesh !== node.meshId) return refuse('FOREIGN_MESH', `it belongs to mesh ${heads.value.mesh.slice(0, 12)}`);
+  if (heads.value.host !== peer) return refuse('PROTOCOL', `it calls itself ${heads.value.host}`);
+  return ok(heads.value);
+}
+
+async function exchange(context: CycleContext, heads: Heads, draft: Draft): Promise<void> {
+  await exchangeTrust(context, heads, draft);
+  const { node, peer } = context;
+  noteOwnLog(context, heads.heads[node.host], draft);
+  if (heads.heads[peer] === undefined && node.tip(peer) !== undefined) noteRollback(context, 0, draft);
+  for (const [log, offered] of Object.entries(heads.heads)) {
+    if (draft.fault !== undefined && downCodes.has(draft.fault.code)) return;
+    // Only hosts of the charter: a peer cannot make us ask for a branch that it invented.
+    if (log !== node.host && node.charter().hosts.has(log)) await exchangeLog(context, log, { offered, draft });
+  }
+}
+
+/** Trust first: afterwards the charter names every host whose lines are about to come. */
+async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft): Promise<void> {
+  const { node, connection, peer, memory } = context;
+  const { oid, hash } = heads.trust;
+  if (hash === node.trust().hash) return;
+  const known = memory.trust;
+  if (known?.oid === oid && known.until > performance.now()) return void draft.alarms.push(...known.alarms);
+  const fetched = await fetchTrust({ connection, repository: node.repository, commit: oid, holds: (id) => node.holdsTrustOp(id), deadlineMs: remaining(context) });
+  const until = performance.now() + refusalForgetMs;
+  if (!fetched.ok) {
+    if (fetched.code !== 'TRUST_SHAPE' && fetched.code !== 'PACK_REFUSED') return void (draft.fault = { code: fetched.code, detail: fetched.detail });
+    memory.trust = { oid, until, alarms: [{ code: fetched.code, peer, detail: `branch trust: ${fetched.detail}` }] };
+  } else {
+    const admitted = fetched.value.ops.length === 0 ? undefined : await node.admitTrust(fetched.value.ops, peer);
+    draft.trustAdded = admitted?.added ?? [];
+    const bad = [...fetched.value.bad, ...(admitted?.dropped ?? [])];
+    memory.trust = {
+      oid,
+      until,
+      alarms: [
+        ...(admitted?.unsupported ?? []).map(({ id, op }) => ({ code: 'OP_UNSUPPORTED', peer, op: id, detail: `not supported yet: ${op}, trust op ${id.slice(0, 12)} carried by ${peer}; upgrade memctl here` }) as const),
+        ...bad.map(({ id, detail }) => ({ code: 'TRUST_OP', peer, op: id, detail: printable(`trust op ${id.slice(0, 12)}: ${detail}`) }) as const),
+      ],
+    };
+  }
+  draft.alarms.push(...memory.trust.alarms);
+}
+
+/** A peer that holds more of our own log, or another one, has seen what this home has lost. */
+function noteOwnLog({ node, peer }: CycleContext, offered: HeadsTip | undefined, draft: Draft): void {
+  if (offered === undefined) return;
+  const ours = node.tip(node.host);
+  const ahead = offered.seq > (ours?.seq ?? 0);
+  const link = ours?.seq === offered.seq ? ours.link : node.linkAt(node.host, offered.seq);
+  if (!ahead && (link === undefined || link === offered.link)) return;
+  const what = ahead ? `${offered.seq} lines of our own log, we hold ${ours?.seq ?? 0}` : `another line ${offered.seq} of our own log than we do`;
+  draft.alarms.push({ code: 'OWN_LOG_AHEAD', peer, log: node.host, seq: offered.seq, detail: `${peer} says it holds ${what}: this home was restored or copied` });
+}
+
+function noteRollback({ node, peer }: CycleContext, seq: number, draft: Draft): void {
+  const held = node.tip(peer)?.seq ?? 0;
+  draft.alarms.push({ code: 'ROLLED_BACK', peer, log: peer, seq, detail: `${peer} holds ${seq} lines of its own log, we hold ${held}: it lost some; ours are kept` });
+}
+
+/** `fetch`: ask for it. `behind`: it holds less of the same log. */
+function planLog({ node }: CycleContext, log: string, offered: HeadsTip): 'none' | 'behind' | 'fetch' {
+  const ours = node.tip(log);
+  if (ours?.link === offered.link) return 'none';
+  if (ours === undefined || offered.seq >= ours.seq) return 'fetch';
+  const link = node.linkAt(log, offered.seq);
+  return link === undefined || link === offered.link ? 'behind' : 'fetch';
+}
+
+async function exchangeLog(context: CycleContext, log: string, at: { offered: HeadsTip; draft: Draft }): Promise<void> {
+  const { offered, draft } = at;
+  const { peer, memory, running } = context;
+  const refused = memory.refused.get(log);
+  if (refused?.oid === offered.oid && refused.until > performance.now()) return void draft.alarms.push(refused.alarm);
+  const shared = running.get(log);
+  // The owner's own copy is never waited for: it is the one that everybody's history follows.
+  if (shared?.link === offered.link && peer !== log) await Promise.race([shared.done, pause(Math.min(sharedFetchWaitMs, remaining(context)))]);
+  const plan = planLog(context, log, offered);
+  if (plan === 'behind' && peer === log) noteRollback(context, offered.seq, draft);
+  if (plan !== 'fetch') return void memory.refused.delete(log);
+  const { node, connection } = context;
+  const done = fetchLog({ node, shared: context.shared, connection, peer, log, offered, deadlineMs: remaining(context) });
+  const entry = { link: offered.link, done: done.catch(() => undefined) };
+  running.set(log, entry);
+  try {
+    noteLog(context, log, { ...at, fetched: await done });
+  } finally {
+    if (running.get(log) === entry) running.delete(log);
+  }
+}
+
+function noteLog({ peer, memory }: CycleContext, log: string, at: { offered: HeadsTip; draft: Draft; fetched: LogFetched }): void {
+  const { offered, draft, fetched } = at;
+  if (fetched.lines > 0) draft.lines[log] = (draft.lines[log] ?? 0) + fetched.lines;
+  const alarm = alarmOf(peer, log, fetched);
+  if (alarm !== undefined) {
+    memory.refused.set(log, { oid: offered.oid, alarm, until: performance.now() + refusalForgetMs });
+    draft.alarms.push(alarm);
+    return;
+  }
+  memory.refused.delete(log);
+  if (fetched.failure !== undefined) draft.fault ??= { code: fetched.failure.code, detail: `log ${log}: ${fetched.failure.detail}` };
+}
+
+function alarmOf(peer: string, log: string, fetched: LogFetched): MeshAlarm | undefined {
+  const { fault, failure, mismatch } = fetched;
+  if (fault !== undefined) return { peer, log, ...fault, detail: printable(`log ${log}: ${fault.detail}`) };
+  if (mismatch !== undefined) return { code: 'HEADS_WRONG', peer, log, detail: `log ${log}: what it sends holds no more than we do, though it says so` };
+  const isData = failure?.code === 'PACK_REFUSED' || failure?.code === 'TOO_LARGE';
+  return isData ? { code: failure.code as 'PACK_REFUSED' | 'TOO_LARGE', peer, log, detail: printable(`log ${log}: ${failure.detail}`) } : undefined;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,130 @@
+/** All peers of a node: one kept connection each, and cycles that run side by side, so that none delays another. */
+import { cycleDeadlineMs } from '../core/limits.ts';
+import { parsePeerAddress } from './address.ts';
+import type { SharedState } from './fetch-log.ts';
+import { createLocks } from './log-lock.ts';
+import type { MeshNode, PeerFault, PeerOutcome } from './node.ts';
+import { emptyMemory, runPeerCycle, type PeerMemory, type RunningFetches } from './peer-cycle.ts';
+import { folderCache } from './recording-reader.ts';
+import { peerConnection, type PeerConnection } from './ssh-client.ts';
+
+export interface PeersOptions {
+  readonly node: MeshNode;
+  /** Where to dial a host (`ssh://host:port`): config, what heads told, the charter; undefined or '' = it cannot be dialled. */
+  readonly addressOf: (host: string) => string | undefined;
+}
+
+export interface CycleOptions {
+  /** These hosts only; default every other host of the charter. */
+  readonly only?: readonly string[];
+  /** For each peer; default 6 min, which a first fetch must fit in. */
+  readonly deadlineMs?: number;
+}
+
+export interface Peers {
+  /**
+   * One cycle with every peer, side by side. Never rejects. Resolves when each is done or its deadline has passed; a peer
+   * whose last cycle is still running is reported as TIMEOUT and not started again.
+   */
+  cycle(options?: CycleOptions): Promise<readonly PeerOutcome[]>;
+  /** Ends all connections, and with them the cycles that run. */
+  close(): void;
+}
+
+interface Peer {
+  readonly address: string;
+  readonly connection: PeerConnection;
+  readonly memory: PeerMemory;
+}
+
+/** Dials nobody yet. */
+export function createPeers(options: PeersOptions): Peers {
+  const { node } = options;
+  const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
+  const fetches: RunningFetches = new Map();
+  const peers = new Map<string, Peer>();
+  const running = new Set<string>();
+
+  /** The peer at its present address, or why there is none. */
+  function peerOf(host: string): Peer | PeerFault {
+    const enrolled = node.charter().hosts.get(host);
+    if (enrolled === undefined) return { code: 'NOT_ENROLLED', detail: 'the charter names no such host' };
+    const url = options.addressOf(host) ?? '';
+    const known = peers.get(host);
+    if (known?.address === url && isStillItself(node, host, known.connection)) return known;
+    known?.connection.close();
+    if (url === '') return { code: 'NO_ADDRESS', detail: 'no address is known for it' };
+    const address = parsePeerAddress(url);
+    if (!address.ok) return { code: 'NO_ADDRESS', detail: `its address is not usable: ${address.detail}` };
+    const connection = peerConnection({
+      address: address.value,
+      sshKey: node.sshKey,
+      acceptsServerKey: (blob) => isKeyOf(node, host, blob),
+    });
+    const peer: Peer = { address: url, connection, memory: known?.memory ?? emptyMemory() };
+    peers.set(host, peer);
+    return peer;
+  }
+
+  async function cycleWith(host: string, deadlineMs: number): Promise<PeerOutcome> {
+    const peer = peerOf(host);
+    if ('code' in peer) return downOutcome(host, peer);
+    if (running.has(host)) return downOutcome(host, { code: 'TIMEOUT', detail: 'its last cycle is still running' });
+    const { connection, memory } = peer;
+    const deadlineAt = performance.now() + deadlineMs;
+    const run = runPeerCycle({ node, shared, running: fetches, connection, peer: host, memory, deadlineAt });
+    running.add(host);
+    void run.finally(() => running.delete(host));
+    return withDeadline(run, deadlineMs, () => {
+      connection.close();
+      return downOutcome(host, { code: 'TIMEOUT', detail: `not done after ${Math.round(deadlineMs / 1_000)} s` });
+    });
+  }
+
+  return {
+    cycle: ({ only, deadlineMs = cycleDeadlineMs } = {}) => {
+      const hosts = only ?? [...node.charter().hosts.keys()].filter((host) => host !== node.host);
+      forgetOthers(node, peers);
+      return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs)));
+    },
+    close: () => {
+      for (const { connection } of peers.values()) connection.close();
+    },
+  };
+}
+
+function isKeyOf(node: MeshNode, host: string, blob: Uint8Array): boolean {
+  const enrolled = node.charter().hosts.get(host);
+  return enrolled !== undefined && Buffer.from(enrolled.ssh.blob).equals(blob);
+}
+
+/** A kept connection outlives a rekey of the host; the next cycle must not. */
+function isStillItself(node: MeshNode, host: string, connection: PeerConnection): boolean {
+  const key = connection.serverKey();
+  return key === undefined || isKeyOf(node, host, key);
+}
+
+/** Ends connections to hosts that the charter no longer names. */
+function forgetOthers(node: MeshNode, peers: Map<string, Peer>): void {
+  for (const [host, { connection }] of peers) {
+    if (node.charter().hosts.has(host)) continue;
+    connection.close();
+    peers.delete(host);
+  }
+}
+
+function downOutcome(peer: string, reason: PeerFault): PeerOutcome {
+  return { peer, state: 'down', reason, newEvents: 0, lines: {}, trustAdded: [], alarms: [] };
+}
+
+function withDeadline<T>(work: Promise<T>, deadlineMs: number, onLate: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    // A little later than the deadlines inside, which tell more.
+    const timer = setTimeout(() => resolve(onLate()), deadlineMs + 500);
+    void work.then((result) => {
+      clearTimeout(timer);
+      resolve(result);
+    });
+  });
+}
+

@@ -34,7 +34,7 @@ async function programFor(argv: readonly string[], output: Output): Promise<Comm
   const program = new Command('memctl')
     .description('one set of beliefs for agents on several machines')
     .version(version)
-    .option('--home DIR', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
+    .option('--home <DIR>', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
     .option('--json', 'machine-readable output on stdout')
     .option('--quiet', 'no diagnostics')
     .option('--no-color', 'no colours')

@@ -171,7 +171,7 @@ function meshNode(
     charter: () => trust().charter,
     tip: beliefs.book.tip,
     linkAt: beliefs.book.linkAt,
-    trustHash: () => trust().hash,
+    trust,
     holdsTrustOp: (id) => trust().set.held.has(id),
     admitTrust,
     admitLines: ({ log, lines, tip }) => beliefs.take(log, lines, tip.oid),

@@ -20,7 +20,7 @@ import { verify } from './queries/verify.ts';
 import { Refusal } from './refusal.ts';
 import { runCycle } from './sync-cycle.ts';
 import { draftOp, signedOp } from './trust-keeper.ts';
-import type { TrustBody } from '../core/trust/op.ts';
+import { trustOpMessage, type TrustBody } from '../core/trust/op.ts';
 
 type Progress = (text: string) => void;
 type Handler<M extends Method> = (engine: Engine, params: Params<M>, progress: Progress) => Promise<Answer<M>>;
@@ -76,10 +76,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   },
   'trust.draft': {
     params: z.strictObject({ op: z.enum(['host-add', 'signer-add', 'class-add']), args: z.record(z.string(), z.unknown()), key: z.string() }),
-    handle: async (engine, request) => {
-      const body = draftOp(engine.trust(), request);
-      return { body: JSON.stringify(body) };
-    },
+    handle: (engine, request) => Promise.resolve({ body: trustOpMessage(draftOp(engine.trust(), request)) }),
   },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };

@@ -61,7 +61,7 @@ function foundingOp(host: string, address: string, keys: HostKeys, founding: Fou
   const by = { signer: name, key: publicKey.fingerprint };
   const body = genesisBody(
     {
-      name: `mesh of ${host}`,
+      name: host,
       by,
       signer: { name, key: publicKey.text },
       host: { name: host, sign: keys.sign.publicKey.text, ssh: keys.ssh.publicKey.text, address },

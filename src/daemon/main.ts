@@ -2,7 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import { resolveHome } from '../store/home.ts';
 import { describeError } from './describe-error.ts';
-import { defaultSync, startMemd, type Memd } from './memd.ts';
+import { defaultSync, startMemd } from './memd.ts';
+import { stopOnSignals } from './stop-on-signals.ts';
 import { version } from './version.ts';
 
 interface Flags {
@@ -12,41 +13,19 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** Time that a clean stop may take before the process ends anyway; nothing acknowledged is lost by that. */
-const stopMs = 4_500;
-
 function readFlags(argv: readonly string[]): Flags {
   return new Command('memd')
     .description('the memd daemon: serves peers, fetches from them, folds, writes the index')
     .version(version)
-    .option('--home DIR', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
-    .option('--listen ADDR:PORT', 'where the ssh server listens (default: as init recorded)')
-    .option('--sync CRON', `fetch schedule with seconds (default: '${defaultSync}')`)
+    .option('--home <DIR>', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
+    .option('--listen <ADDR:PORT>', 'where the ssh server listens (default: as init recorded)')
+    .option('--sync <CRON>', `fetch schedule with seconds (default: '${defaultSync}')`)
     .option('--foreground', 'stay in the foreground (it always does; systemd runs it so)')
     .option('--json', 'print the ready line as JSON')
     .addHelpText('after', '\nExample:\n  memd --home ~/mesh-alpha --listen 127.0.0.1:7422\nStop it with SIGTERM or Ctrl-C; a second one ends it at once, without loss.')
     .exitOverride()
     .parse([...argv], { from: 'user' })
     .opts<Flags>();
-}
-
-/** Stops cleanly on the first signal, at once on the second. */
-export function stopOnSignals(memd: Memd): void {
-  let stopping = false;
-  const stop = (): void => {
-    if (stopping) process.exit(0);
-    stopping = true;
-    setTimeout(() => process.exit(0), stopMs).unref();
-    memd.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`memd: ${describeError(error).message}\n`);
-        process.exit(1);
-      },
-    );
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
 }
 
 async function main(argv: readonly string[]): Promise<void> {

@@ -9,8 +9,8 @@ import { sessionOf } from './claim.ts';
 export function makeCommand(cli: Cli): Command {
   return new Command('append')
     .description('append events from JSON lines, as one transaction')
-    .requiredOption('--file F', 'JSON lines, one event each; - for stdin')
-    .option('--session S', 'session that says it; default: $MEMCTL_SESSION, else cli')
+    .requiredOption('--file <F>', 'JSON lines, one event each; - for stdin')
+    .option('--session <S>', 'session that says it; default: $MEMCTL_SESSION, else cli')
     .addHelpText(
       'after',
       `

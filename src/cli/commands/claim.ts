@@ -33,20 +33,20 @@ interface Verb {
 }
 
 const optionTable = {
-  value: () => new Option('--value V', 'the comparable value; two different values of one subject contradict each other'),
-  polarity: () => new Option('--polarity P', 'exists (default) or absent').choices(['exists', 'absent']),
-  home: () => new Option('--home-ref REF', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
-  basis: () => new Option('--basis IDS', 'ids that this rests on, comma separated'),
-  supersedes: () => new Option('--supersedes IDS', 'ids that this replaces, comma separated (unique prefixes ≥ 8)'),
-  scope: () => new Option('--scope S', 'a project; default: everywhere'),
-  audience: () => new Option('--audience A', 'who reads it; default: operator'),
+  value: () => new Option('--value <V>', 'the comparable value; two different values of one subject contradict each other'),
+  polarity: () => new Option('--polarity <P>', 'exists (default) or absent').choices(['exists', 'absent']),
+  home: () => new Option('--home-ref <REF>', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
+  basis: () => new Option('--basis <IDS>', 'ids that this rests on, comma separated'),
+  supersedes: () => new Option('--supersedes <IDS>', 'ids that this replaces, comma separated (unique prefixes ≥ 8)'),
+  scope: () => new Option('--scope <S>', 'a project; default: everywhere'),
+  audience: () => new Option('--audience <A>', 'who reads it; default: operator'),
   confidence: () =>
-    new Option('--confidence C', 'stated or verified; default: inferred').choices(['inferred', 'stated', 'verified']),
+    new Option('--confidence <C>', 'stated or verified; default: inferred').choices(['inferred', 'stated', 'verified']),
   lineage: () =>
-    new Option('--lineage L', 'untrusted: derived from text of strangers').choices(['trusted', 'untrusted']),
-  hook: () => new Option('--hook LINE', 'one line for the index'),
-  text: () => new Option('--text-file F', 'longer text from a file, - for stdin'),
-  names: () => new Option('--names WORDS', 'other words that refer to it, comma separated'),
+    new Option('--lineage <L>', 'untrusted: derived from text of strangers').choices(['trusted', 'untrusted']),
+  hook: () => new Option('--hook <LINE>', 'one line for the index'),
+  text: () => new Option('--text-file <F>', 'longer text from a file, - for stdin'),
+  names: () => new Option('--names <WORDS>', 'other words that refer to it, comma separated'),
 } as const;
 
 const assertVerb: Verb = {
@@ -107,7 +107,7 @@ function makeVerb(cli: Cli, verb: Verb): Command {
     .description(verb.what)
     .argument('<subject>', 'class/entity, for example ssh-route/mini')
     .argument(verb.content, verb.kind === 'retract' ? 'why' : 'what it says')
-    .option('--session S', 'session that says it; default: $MEMCTL_SESSION, else cli');
+    .option('--session <S>', 'session that says it; default: $MEMCTL_SESSION, else cli');
   for (const name of verb.options) command.addOption(optionTable[name]());
   return command
     .addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`)

@@ -7,10 +7,10 @@ export function makeCommand(cli: Cli): Command {
   const add = new Command('add')
     .description('sign a new class of subjects into the charter')
     .argument('<name>', 'slug, for example service')
-    .option('--description TEXT', 'what it is for', '')
-    .addOption(new Option('--claims C', 'facts about the world or rules of behaviour').choices(['fact', 'rule']).default('fact'))
-    .addOption(new Option('--revise R', 'may an agent of another host revise an agreed belief?').choices(['mesh', 'host']).default('mesh'))
-    .option('--key PRIVFILE', "a signer's private key; default: the one of init")
+    .option('--description <TEXT>', 'what it is for', '')
+    .addOption(new Option('--claims <C>', 'facts about the world or rules of behaviour').choices(['fact', 'rule']).default('fact'))
+    .addOption(new Option('--revise <R>', 'may an agent of another host revise an agreed belief?').choices(['mesh', 'host']).default('mesh'))
+    .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
     .addHelpText('after', '\nExample:\n  memctl class add service --description "what runs where"')
     .action(async (name: string, options: { description: string; claims: string; revise: string; key?: string }) => {
       const { key, ...args } = options;

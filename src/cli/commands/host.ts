@@ -29,9 +29,9 @@ Enrolling beta, three steps (nothing secret travels):
 function requestCommand(cli: Cli): Command {
   return new Command('request')
     .description('make keys for this machine and print the line that enrols it')
-    .option('--host NAME', 'name of this host; default: from the machine name')
-    .option('--listen ADDR:PORT', 'where its ssh server will listen')
-    .option('--address URL', 'where other hosts reach it, ssh://HOST:PORT')
+    .option('--host <NAME>', 'name of this host; default: from the machine name')
+    .option('--listen <ADDR:PORT>', 'where its ssh server will listen')
+    .option('--address <URL>', 'where other hosts reach it, ssh://HOST:PORT')
     .action(async (options: { host?: string; listen?: string; address?: string }) => {
       const host = options.host ?? slugOf(hostname(), 'host');
       const made = await requestHost({
@@ -56,7 +56,7 @@ function addCommand(cli: Cli): Command {
     .description('sign a host into the mesh')
     .argument('<line>', 'what memctl host request printed')
     .option('--yes', 'do not ask')
-    .option('--key PRIVFILE', "a signer's private key; default: the one of init")
+    .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
     .addHelpText('after', "\nExample:\n  memctl host add 'memd-host:beta:…'")
     .action(async (line: string, options: { yes?: boolean; key?: string }) => {
       const request = readRequest(line);

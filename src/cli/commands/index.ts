@@ -5,7 +5,7 @@ import type { Cli } from '../context.ts';
 export function makeCommand(cli: Cli): Command {
   return new Command('index')
     .description('the index that agents read')
-    .option('--audience A', 'whose index', 'operator')
+    .option('--audience <A>', 'whose index', 'operator')
     .option('--path', 'print the path of the file instead')
     .addHelpText('after', '\nExamples:\n  memctl index\n  cat "$(memctl index --path)"')
     .action(async (options: { audience: string; path?: boolean }) => {

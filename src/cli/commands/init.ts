@@ -19,12 +19,12 @@ export interface InitOptions {
 export function makeCommand(cli: Cli): Command {
   return new Command('init')
     .description('start a mesh on this machine')
-    .option('--host NAME', 'name of this host; default: from the machine name')
-    .option('--listen ADDR:PORT', 'where the ssh server listens; default: loopback until there is a second host')
-    .option('--address URL', 'where other hosts reach it, ssh://HOST:PORT')
-    .option('--signer PUBFILE', 'ssh public key of the first signer; default: a terminal asks, else one is made')
-    .option('--as NAME', "the signer's name; default: the user's")
-    .option('--key PRIVFILE', "the signer's private key; default: beside PUBFILE")
+    .option('--host <NAME>', 'name of this host; default: from the machine name')
+    .option('--listen <ADDR:PORT>', 'where the ssh server listens; default: loopback until there is a second host')
+    .option('--address <URL>', 'where other hosts reach it, ssh://HOST:PORT')
+    .option('--signer <PUBFILE>', 'ssh public key of the first signer; default: a terminal asks, else one is made')
+    .option('--as <NAME>', "the signer's name; default: the user's")
+    .option('--key <PRIVFILE>', "the signer's private key; default: beside PUBFILE")
     .addHelpText('after', '\nExamples:\n  memctl init --host alpha\n  memctl init --host alpha --signer ~/.ssh/id_ed25519.pub --as craig')
     .action(async (options: InitOptions) => {
       const made = await runInit(cli.home(), options);

@@ -7,7 +7,7 @@ export function makeCommand(cli: Cli): Command {
   return new Command('join')
     .description('join the mesh that has added this host')
     .argument('<url>', 'ssh://HOST:PORT of any enrolled host')
-    .requiredOption('--mesh ID', 'mesh id (64 hex), as memctl host add printed it; ID:OP also requires a trust op')
+    .requiredOption('--mesh <ID>', 'mesh id (64 hex), as memctl host add printed it; ID:OP also requires a trust op')
     .addHelpText('after', '\nExample:\n  memctl join ssh://alpha:7422 --mesh 5c1d…')
     .action(async (url: string, options: { mesh: string }) => {
       const via = await joinHost({ home: cli.home(), url, mesh: options.mesh });

@@ -7,7 +7,7 @@ export function makeCommand(cli: Cli): Command {
   return new Command('log')
     .description("events of a host's log or of a subject, with what became of them")
     .argument('[host-or-subject]', 'default: this host')
-    .option('--limit N', 'how many of the newest', Number, 50)
+    .option('--limit <N>', 'how many of the newest', Number, 50)
     .addHelpText('after', '\nExamples:\n  memctl log beta\n  memctl log ssh-route/mini --json')
     .action(async (of: string | undefined, options: { limit: number }) => {
       const { claims } = await cli.call('log', { ...(of === undefined ? {} : { of }), limit: options.limit });

@@ -21,7 +21,7 @@ export function makeCommand(cli: Cli): Command {
   return new Command('recall')
     .description('what is believed about a subject, or why nothing is')
     .argument('<subject>', 'class/entity')
-    .option('--scope S', 'project scope; default: everywhere')
+    .option('--scope <S>', 'project scope; default: everywhere')
     .addHelpText(
       'after',
       `

@@ -1,6 +1,6 @@
 /** Bodies of new trust ops, from what a person asked for. Every body is checked with the table that readers use. */
 import type { JsonObject } from '../../crypto/canonical.ts';
-import { ok, type Result } from '../../crypto/result.ts';
+import { ok, refuse, type Result } from '../../crypto/result.ts';
 import {
   checkTrustBody,
   type Approver,
@@ -29,6 +29,9 @@ export interface Placement {
   readonly by: Approver;
   readonly prev: readonly string[];
 }
+
+/** As for a foreign op, and NOT_SUPPORTED: with a key of a type that this version could not verify. */
+export type BodyFault = TrustOpFault | 'NOT_SUPPORTED';
 
 const fact: Pick<Required<ClassFields>, 'revise' | 'claims'> = { revise: 'mesh', claims: 'fact' };
 
@@ -68,7 +71,7 @@ export function genesisBody(
     readonly policy?: Readonly<Record<string, string | number>>;
   },
   stamp: Stamp,
-): Result<GenesisBody, TrustOpFault> {
+): Result<GenesisBody, BodyFault> {
   const { name, by, signer, host } = input;
   return checked({
     op: 'genesis',
@@ -85,12 +88,12 @@ export function genesisBody(
 }
 
 /** Body of the op that enrols a host. Pure. */
-export function hostAddBody(input: Placement & HostFields, stamp: Stamp): Result<HostAddBody, TrustOpFault> {
+export function hostAddBody(input: Placement & HostFields, stamp: Stamp): Result<HostAddBody, BodyFault> {
   return checked({ op: 'host-add', ...placementOf(input), ...stampOf(stamp), ...hostOf(input) });
 }
 
 /** Body of the op that adds a signer. Scopes may be given in any order. Pure. */
-export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Result<SignerAddBody, TrustOpFault> {
+export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Result<SignerAddBody, BodyFault> {
   return checked({ op: 'signer-add', ...placementOf(input), ...stampOf(stamp), ...signerOf(input) });
 }
 
@@ -98,14 +101,16 @@ export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Re
 export function classAddBody(
   input: Placement & Required<ClassFields> & { readonly name: string },
   stamp: Stamp,
-): Result<ClassAddBody, TrustOpFault> {
+): Result<ClassAddBody, BodyFault> {
   const { name, description, revise, claims } = input;
   return checked({ op: 'class-add', ...placementOf(input), ...stampOf(stamp), name, description, revise, claims });
 }
 
-function checked<B extends TrustBody>(body: B): Result<B, TrustOpFault> {
+function checked<B extends TrustBody>(body: B): Result<B, BodyFault> {
   const verdict = checkTrustBody(body as unknown as JsonObject);
-  return verdict.ok ? ok(body) : verdict;
+  if (!verdict.ok) return verdict;
+  const { unsupported } = verdict.value;
+  return unsupported === null ? ok(body) : refuse('NOT_SUPPORTED', `not supported yet: ${unsupported}`);
 }
 
 function placementOf({ mesh, by, prev }: Placement): Placement {

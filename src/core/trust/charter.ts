@@ -1,7 +1,7 @@
 /**
  * The charter: what the trust set amounts to. T2 over all counted ops, item by item. Source: docs/fold.md T2.
  */
-import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
+import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { verifySshsig } from '../../crypto/sshsig.ts';
 import { assert } from '../../crypto/result.ts';
 import type { Auth } from '../event.ts';
@@ -188,14 +188,14 @@ function hostOf(holder: Held, origin: Origin): CharterHost {
   const body = holder.op.body;
   assert(body.op === 'genesis' || body.op === 'host-add', 'a host item is set by genesis or host-add');
   const fields: HostFields = body.op === 'genesis' ? body.host : body;
-  const sign = usableKey(fields.sign);
+  const sign = keyOf(holder, fields.sign);
   assert(sign.raw32 !== undefined, 'a supported host key is ed25519');
   const spans: readonly HostKeySpan[] = [{ key: sign.raw32, from: 1, upto: null }];
   return {
     ...origin,
     name: fields.name,
     sign,
-    ssh: usableKey(fields.ssh),
+    ssh: keyOf(holder, fields.ssh),
     address: fields.address,
     status: 'active',
     spans,
@@ -207,7 +207,7 @@ function signerOf(evaluation: Evaluation, holder: Held, origin: Origin): Charter
   assert(fields !== undefined, 'a signer item is set by genesis or signer-add');
   const approver = approverRank(evaluation.standing, holder).number;
   const rank = holder.op.body.op === 'genesis' ? approver : approver + 1;
-  return { ...origin, name: fields.name, key: usableKey(fields.key), scopes: fields.scopes, rank };
+  return { ...origin, name: fields.name, key: keyOf(holder, fields.key), scopes: fields.scopes, rank };
 }
 
 function classOf(holder: Held, name: string, origin: Origin): CharterClass {
@@ -218,9 +218,9 @@ function classOf(holder: Held, name: string, origin: Origin): CharterClass {
   return { ...origin, description: fields.description, revise: fields.revise ?? null, claims: fields.claims ?? null };
 }
 
-/** Keys of supported ops were parsed when the op was. */
-function usableKey(text: string): SshPublicKey {
-  const key = parseSshPublicKey(text);
-  assert(key.ok, 'a supported op has usable keys');
-  return key.value;
+/** Keys were read when the op was. */
+function keyOf(holder: Held, text: string): SshPublicKey {
+  const key = holder.op.keys.get(text);
+  assert(key !== undefined, 'an op holds every key that it names');
+  return key;
 }

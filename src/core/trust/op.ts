@@ -11,7 +11,7 @@ import {
 } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
-import { parseSshPublicKey } from '../../crypto/ssh-key.ts';
+import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { fitsUtf8 } from '../../crypto/text.ts';
 import type { Auth } from '../event.ts';
 import { jsonDepthMax, trustOpBytesMax } from '../limits.ts';
@@ -87,18 +87,22 @@ export interface ClassAddBody extends OpStem, Required<ClassFields> {
 
 export type TrustBody = GenesisBody | HostAddBody | SignerAddBody | ClassAddBody;
 
+/** Key texts of a body and what they say: reading one costs a millisecond, so it is done once per op. */
+export type TrustKeys = ReadonlyMap<string, SshPublicKey>;
+
 /** An op of this version. `text` is its one canonical form, auth included; `id` = sha256 of the body's canonical form. */
 export interface SupportedOp {
   readonly id: string;
   readonly auth: Auth;
   readonly body: TrustBody;
   readonly text: string;
+  readonly keys: TrustKeys;
   readonly unsupported: null;
 }
 
 /**
- * A well-formed op that this version cannot apply. `unsupported` says which: `host-revoke`, or `signer-add with an
- * ssh-rsa key`. It never counts and is never ignored: `addOps` reports it. `auth` is null for a fork-proof only.
+ * A well-formed op that this version cannot apply. `unsupported` says which: `host-revoke`, or `signer-add with a
+ * key of type ssh-rsa`. It never counts and is never ignored: `addOps` reports it. `auth` is null for a fork-proof only.
  */
 export interface UnsupportedOp {
   readonly id: string;
@@ -112,13 +116,14 @@ export type TrustOp = SupportedOp | UnsupportedOp;
 
 /**
  * Why a text is no trust op. NOT_CANONICAL: other bytes than a writer writes (with the reason). TOO_LONG. BAD_FIELD: a
- * member is missing, unknown or malformed. AUTH_MISMATCH: `auth` and `by` name different approvers. KEY_REPEATED: one
+ * member is missing, unknown or malformed. BAD_KEY: a key that is none, weak or oddly spelled. AUTH_MISMATCH: `auth` and `by` name different approvers. KEY_REPEATED: one
  * op uses a key in two places. NO_CHARTER_SIGNER: a genesis whose signer could never approve anything.
  */
 export type TrustOpFault =
   | 'TOO_LONG'
   | 'NOT_CANONICAL'
   | 'BAD_FIELD'
+  | 'BAD_KEY'
   | 'AUTH_MISMATCH'
   | 'KEY_REPEATED'
   | 'NO_CHARTER_SIGNER';
@@ -142,25 +147,30 @@ export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
   return readOp(auth as unknown as Auth, body, text);
 }
 
+/** A body that passed its checks: its keys, or what this version cannot apply about it. */
+export type CheckedBody =
+  | { readonly unsupported: null; readonly keys: TrustKeys }
+  | { readonly unsupported: string; readonly keys: null };
+
 /**
- * Checks the body of an op: its field table, then the rules that span fields. The answer names what this version
- * cannot apply, or null for a `TrustBody`. Pure.
+ * Checks the body of an op: its field table, its keys, then the rules that span fields. With `unsupported` null it is a
+ * `TrustBody`. Pure.
  */
-export function checkTrustBody(body: JsonObject): Result<string | null, TrustOpFault> {
+export function checkTrustBody(body: JsonObject): Result<CheckedBody, TrustOpFault> {
   const op = body['op'];
   const check = typeof op === 'string' ? bodyChecks.get(op) : undefined;
   const fault = check === undefined ? stemFault(body) : check(body);
   if (fault !== undefined) return refuse('BAD_FIELD', fault);
-  if (check === undefined) return ok(op as string);
+  if (check === undefined) return ok({ unsupported: op as string, keys: null });
   // The table was checked: the shape is that of the op it names.
   const known = body as unknown as TrustBody;
-  const keys = keysOf(known);
-  if (new Set(keys).size < keys.length) return refuse('KEY_REPEATED', 'one key in two places of one op');
-  if (known.op === 'genesis') {
-    const founder = genesisFault(known);
-    if (founder !== undefined) return founder;
+  if (known.op === 'genesis' && !known.signer.scopes.includes('charter')) {
+    return refuse('NO_CHARTER_SIGNER', 'the first signer needs the scope charter');
   }
-  return ok(unsupportedKey(known.op, keys));
+  if (known.op === 'genesis' && !Object.hasOwn(known.audiences, 'operator')) {
+    return refuse('BAD_FIELD', 'audiences must declare operator');
+  }
+  return readKeys(known);
 }
 
 /** What the approver of an op signs, in namespace `memd-trust`. Pure. */
@@ -199,8 +209,9 @@ function readOp(auth: Auth, body: JsonObject, text: string): Result<TrustOp, Tru
     return refuse('AUTH_MISMATCH', 'auth and by name different approvers');
   }
   const id = sha256Hex(canonicalJson(body));
-  if (checked.value !== null) return ok({ id, auth, body: stem, text, unsupported: checked.value });
-  return ok({ id, auth, body: body as unknown as TrustBody, text, unsupported: null });
+  const { keys, unsupported } = checked.value;
+  if (keys === null) return ok({ id, auth, body: stem, text, unsupported });
+  return ok({ id, auth, body: body as unknown as TrustBody, text, keys, unsupported: null });
 }
 
 /** A fork-proof has no approver: two host signatures prove it. Until this version can check them, it only reports one. */
@@ -219,19 +230,25 @@ function stemFault(body: JsonObject): string | undefined {
   return undefined;
 }
 
-function genesisFault(body: GenesisBody): ReturnType<typeof refuse<TrustOpFault>> | undefined {
-  if (!body.signer.scopes.includes('charter')) {
-    return refuse('NO_CHARTER_SIGNER', 'the first signer needs the scope charter');
+/** Reads every key of a body. A key of a type that this version cannot verify makes the op unsupported, not malformed. */
+function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
+  const keys = new Map<string, SshPublicKey>();
+  const texts = keysOf(body);
+  for (const text of texts) {
+    const key = parseSshPublicKey(text);
+    if (!key.ok && key.code === 'KEY_TYPE_UNSUPPORTED') {
+      return ok({ unsupported: `${body.op} with a key of type ${text.slice(0, text.indexOf(' '))}`, keys: null });
+    }
+    if (!key.ok) return refuse('BAD_KEY', key.detail);
+    keys.set(text, key.value);
   }
-  if (!Object.hasOwn(body.audiences, 'operator')) return refuse('BAD_FIELD', 'audiences must declare operator');
-  const key = parseSshPublicKey(body.signer.key);
-  if (body.by.signer !== body.signer.name || (key.ok && key.value.fingerprint !== body.by.key)) {
-    return refuse('AUTH_MISMATCH', 'a genesis is approved by the signer it names');
+  if (keys.size < texts.length) return refuse('KEY_REPEATED', 'one key in two places of one op');
+  const founder = body.op === 'genesis' ? body.signer : undefined;
+  if (
+    founder !== undefined &&
+    (body.by.signer !== founder.name || body.by.key !== keys.get(founder.key)?.fingerprint)
+  ) {
+    return refuse('AUTH_MISMATCH', 'a genesis is approved by the signer that it names');
   }
-  return undefined;
-}
-
-function unsupportedKey(op: string, keys: readonly string[]): string | null {
-  const foreign = keys.find((key) => !parseSshPublicKey(key).ok);
-  return foreign === undefined ? null : `${op} with an ${foreign.slice(0, foreign.indexOf(' '))} key`;
+  return ok({ unsupported: null, keys });
 }

@@ -6,7 +6,6 @@
  * broken by rank, ancestry and id alone.
  */
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
-import { parseSshPublicKey } from '../../crypto/ssh-key.ts';
 import { keysOf, type Approver, type ClassFields, type SupportedOp } from './op.ts';
 
 /** A signer as an approver: name and key together. A second key under the same name is another approver. */
@@ -131,8 +130,8 @@ function uniteInto(bits: Uint32Array, more: Uint32Array): void {
 /** The new approver of a signer-add. The founder is added by the genesis and is where ranks start. */
 function grantOf(op: SupportedOp): Principal | null {
   if (op.body.op !== 'signer-add') return null;
-  const key = parseSshPublicKey(op.body.key);
-  return key.ok ? principalOf({ signer: op.body.name, key: key.value.fingerprint }) : null;
+  const key = op.keys.get(op.body.key);
+  return key === undefined ? null : principalOf({ signer: op.body.name, key: key.fingerprint });
 }
 
 function claimsOf(op: SupportedOp): ReadonlyMap<string, ItemClaim> {

@@ -2,12 +2,12 @@
  * The trust set: a grow-only set of ops, closed under ancestry, merged by union. What it holds does not depend on the
  * order of arrival. Source: docs/fold.md T1; docs/format.md, trust ops.
  */
-import { canonicalJson } from '../../crypto/canonical.ts';
+import { canonicalJson, type JsonObject } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import { refuse, ok, type Result } from '../../crypto/result.ts';
+import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
 import { trustOpsMax, trustPendingMax, trustPrevMax } from '../limits.ts';
 import { evaluate, itemState } from './items.ts';
-import type { SupportedOp, TrustBody, TrustOp, UnsupportedOp } from './op.ts';
+import { checkTrustBody, type SupportedOp, type TrustBody, type TrustOp, type UnsupportedOp } from './op.ts';
 import {
   admit,
   ancestryOf,
@@ -123,9 +123,7 @@ export function previewOp(
   if (typeof ancestors === 'string') return refuse('PENDING', `the op ${ancestors.slice(0, 12)} is not held here`);
   const verdict = judgeOp(register, set.meshId, { body, unsupported: null }, ancestors);
   if (!verdict.ok) return verdict;
-  const auth = { key: body.by.key, signer: body.by.signer, sshsig: '' };
-  const text = canonicalJson(body as never);
-  const held = admit(register, { id: sha256Hex(text), auth, body, text, unsupported: null }, ancestors);
+  const held = admit(register, unapproved(body), ancestors);
   const founder = register.byId.get(set.meshId) ?? held;
   const evaluation = evaluate(register, wholeView, founder);
   for (const item of held.claims.keys()) {
@@ -133,6 +131,15 @@ export function previewOp(
     if (conflict !== undefined) return refuse(conflict.kind, conflict.detail);
   }
   return ok(true);
+}
+
+/** The op that a body would be, but for its approval. */
+function unapproved(body: TrustBody): SupportedOp {
+  const checked = checkTrustBody(body as unknown as JsonObject);
+  assert(checked.ok && checked.value.unsupported === null, 'a body made by a builder passes its checks');
+  const text = canonicalJson(body as unknown as JsonObject);
+  const auth = { key: body.by.key, signer: body.by.signer, sshsig: '' };
+  return { id: sha256Hex(text), auth, body, text, keys: checked.value.keys, unsupported: null };
 }
 
 /** The mutable side of one `addOps` call. `waiting`: what is set aside, by the first missing ancestor. */

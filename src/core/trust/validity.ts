@@ -1,6 +1,6 @@
 /** T1: whether an op is valid, judged on exactly its ancestors, so that the answer never changes. */
 import { ok, refuse, type Result } from '../../crypto/result.ts';
-import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
+import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { verifySshsig } from '../../crypto/sshsig.ts';
 import { itemState, evaluate, countedOps, type Evaluation } from './items.ts';
 import { trustNamespace, trustOpMessage, type SignerFields, type SupportedOp, type TrustOp } from './op.ts';
@@ -32,8 +32,10 @@ export function judgeGenesis(meshId: string, op: TrustOp): Result<true, InvalidC
   if (op.unsupported !== null || op.body.op !== 'genesis' || op.id !== meshId) {
     return refuse('FOREIGN_MESH', 'a genesis other than that of this mesh');
   }
-  const key = parseSshPublicKey(op.body.signer.key);
-  return key.ok ? judgeSignature(op, key.value) : refuse('NOT_A_SIGNER', 'the key of the first signer is not usable');
+  const key = op.keys.get(op.body.signer.key);
+  return key !== undefined
+    ? judgeSignature(op, key)
+    : refuse('NOT_A_SIGNER', 'the key of the first signer is not usable');
 }
 
 /** Everything but the signature. `ancestors` is the exact ancestry, all of it valid. Pure. */
@@ -93,10 +95,10 @@ function judgeName(evaluation: Evaluation, item: string, signer: SignerInEffect)
 }
 
 function signerIn(evaluation: Evaluation, name: string): SignerInEffect | undefined {
-  const holder = itemState(evaluation, `signer:${name}`).holder;
+  const { holder } = itemState(evaluation, `signer:${name}`);
   const fields = holder === null ? undefined : signerFields(holder);
-  const key = fields === undefined ? undefined : parseSshPublicKey(fields.key);
-  return fields === undefined || key?.ok !== true ? undefined : { fields, key: key.value };
+  const key = fields === undefined ? undefined : holder?.op.keys.get(fields.key);
+  return fields === undefined || key === undefined ? undefined : { fields, key };
 }
 
 /** What an op says about the signer that it adds, if it adds one. Pure. */

@@ -57,6 +57,16 @@ function endsWww(place: Place): boolean {
   return /www$/i.test(place.source.slice(Math.max(0, place.index - 3), place.index));
 }
 
+/** True at the first slash of `//host`, a link without a scheme; `// remark` is not one, `https://` is broken at its colon. */
+function startsNetworkPath({ before, after, source, index }: Place): boolean {
+  return after === '/' && before !== ':' && before !== '/' && /[^\s/]/.test(source[index + 2] ?? ' ');
+}
+
+/** True where `@` and what follows read as a mail address with a dotted host, which some renderers make a link of. */
+function namesMailHost(place: Place): boolean {
+  return /^[A-Za-z0-9_.-]*\.[A-Za-z0-9]/.test(place.source.slice(place.index + 1, place.index + 65));
+}
+
 /** Spelling of the ASCII characters that mean something in Markdown, HTML or a harness. */
 function markdownSpelling(place: Place): string {
   const { char, before, after } = place;
@@ -74,10 +84,12 @@ function markdownSpelling(place: Place): string {
       return startsEntity(place) ? '&amp;' : char;
     case ':':
       return after === '/' && place.source[place.index + 2] === '/' ? '\\:' : char;
+    case '/':
+      return startsNetworkPath(place) ? '\\/' : char;
     case '.':
       return endsWww(place) ? '\\.' : char;
     case '@':
-      return asciiWord.test(before) ? char : '\\@';
+      return asciiWord.test(before) && !namesMailHost(place) ? char : '\\@';
     case '~':
       return before === '~' || after === '~' ? '\\~' : char;
     default:

@@ -1,0 +1,59 @@
+import { scopeOf, type Kind } from '../event.ts';
+import type { EventStatus, EventView } from '../fold/state.ts';
+import type { Level } from '../fold/levels.ts';
+import { placeOf } from './view-source.ts';
+
+/** An event in any output of the command line. Source: the CLI contract, "a claim in any output". */
+export interface ClaimJson {
+  readonly id: string;
+  /** The host that made it. */
+  readonly host: string;
+  /** Its place in the log that proves its level; for an approved event that may be another host's log. */
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: Kind;
+  readonly subject: string;
+  readonly scope?: string;
+  readonly audience?: string;
+  readonly content?: string;
+  readonly value?: string;
+  readonly polarity?: 'absent';
+  readonly hook?: string;
+  readonly home?: string;
+  readonly level: Level;
+  readonly signer?: string;
+  readonly confidence: 'inferred' | 'stated' | 'verified';
+  readonly session: string;
+  readonly status: EventStatus;
+}
+
+/** Fields of a body that are shown as they are, when it has them. `text` is not: it can be 24 000 bytes. */
+const shownFields = ['audience', 'content', 'value', 'polarity', 'hook', 'home'] as const;
+
+/**
+ * An event as JSON. Strings are the exact ones: JSON cannot be broken by them, but whoever prints one must escape it.
+ * Undefined when the body cannot be read; `content`, `value` and `hook` of a quarantined event are left out, so that no
+ * output repeats untrusted prose. Pure.
+ */
+export function claimJson(view: EventView): ClaimJson | undefined {
+  const { body } = view;
+  if (body === null) return undefined;
+  const prose: ReadonlySet<string> = new Set(view.status === 'quarantined' ? ['content', 'value', 'hook'] : []);
+  const fields = shownFields.filter((name) => body[name] !== undefined && !prose.has(name));
+  const [signer] = view.signers;
+  return {
+    id: view.id,
+    host: body.host,
+    seq: placeOf(view).seq,
+    at: body.at,
+    kind: body.kind,
+    subject: body.subject,
+    ...(scopeOf(body) === '*' ? {} : { scope: scopeOf(body) }),
+    ...Object.fromEntries(fields.map((name) => [name, body[name]])),
+    level: view.level,
+    ...(signer === undefined ? {} : { signer }),
+    confidence: body.confidence ?? 'inferred',
+    session: body.session,
+    status: view.status,
+  };
+}

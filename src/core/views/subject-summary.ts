@@ -1,0 +1,187 @@
+/**
+ * What one audience is told about one subject, as far as choosing goes: which record makes a row, and what rank looks at.
+ * Computed once per subject and kept until the subject changes; texts are rendered later, for chosen rows only.
+ */
+import { classOf, isClaim, scopeOf } from '../event.ts';
+import { levelRanks } from '../fold/levels.ts';
+import { byCodeUnits, byPlace } from '../fold/order.ts';
+import type { EventView, SubjectRecord } from '../fold/state.ts';
+import type { Rankable } from './rank.ts';
+import { eventViewsOf, isVisible, placeOf, type ViewSource } from './view-source.ts';
+
+/** A record that is served to this audience: one row of rules or facts. */
+export interface ServedEntry extends Rankable {
+  readonly section: 'rule' | 'fact';
+  readonly record: SubjectRecord;
+  /** The claim that is shown: the served one, or an equal one when that is for another audience. */
+  readonly id: string;
+  /** `stale` and unsigned: not resident, listed in STALE.md instead. */
+  readonly stale: boolean;
+}
+
+/** A record without an answer: its claims contradict each other, or only a question is open. */
+export interface OpenEntry {
+  readonly record: SubjectRecord;
+  readonly reason: 'UNRESOLVED' | 'UNDECIDED';
+  /** Hosts of the claims or questions concerned, by name. */
+  readonly hosts: readonly string[];
+}
+
+/** The newest standing event of one host on one subject that this audience may see. */
+export interface NewestEvent {
+  readonly host: string;
+  readonly seq: number;
+  readonly subject: string;
+}
+
+/** Everything about one subject that the choice of rows needs. */
+export interface SubjectSummary {
+  readonly served: readonly ServedEntry[];
+  readonly open: readonly OpenEntry[];
+  readonly newest: readonly NewestEvent[];
+  readonly quarantined: readonly string[];
+  readonly held: readonly string[];
+  readonly stale: readonly string[];
+}
+
+/** Who looks: the audiences that are visible, and the scope, or null for every scope. */
+export interface Reader {
+  readonly audiences: ReadonlySet<string>;
+  readonly scope: string | null;
+}
+
+/** One subject and its records. The name is '' for events whose subject cannot be read; they have no record. */
+export interface SubjectRecords {
+  readonly name: string;
+  readonly records: readonly SubjectRecord[];
+}
+
+/** Summary of one subject out of its records and events. Pure. */
+export function summarizeSubject(source: ViewSource, reader: Reader, subject: SubjectRecords): SubjectSummary {
+  const views = viewsToRead(source, subject).filter(
+    (view) => isVisible(view, reader.audiences) && inScope(view, reader),
+  );
+  const records = recordsFor(subject.records, reader.scope);
+  const idsOf = (status: EventView['status']): readonly string[] =>
+    views.filter((view) => view.status === status).map(({ id }) => id);
+  return {
+    served: records.flatMap((record) => servedEntry(source, record, views) ?? []),
+    open: records.flatMap((record) => openEntry(record, views) ?? []),
+    newest: newestOf(subject.name, views),
+    quarantined: idsOf('quarantined'),
+    held: idsOf('held'),
+    stale: views.filter((view) => view.stale && isLive(view)).map(({ id }) => id),
+  };
+}
+
+/**
+ * The events that a summary depends on. Where something is served or parked and nothing is held back, the records name
+ * them all; subjects with a long history then cost no more than others.
+ */
+function viewsToRead(source: ViewSource, { name, records }: SubjectRecords): readonly EventView[] {
+  if (records.length === 0 || records.some(needsEvents)) return eventViewsOf(source, name);
+  const ids = new Set(records.flatMap((record) => [record.served ?? '', ...record.corroboration.ids.first, ...record.parked.first]));
+  return [...ids].sort(byCodeUnits).flatMap((id) => source.eventView(id) ?? []);
+}
+
+function needsEvents({ status, counts, corroboration, parked }: SubjectRecord): boolean {
+  const cut = corroboration.ids.digest !== null || parked.digest !== null;
+  return status === 'none' || counts.held > 0 || counts.quarantined > 0 || cut;
+}
+
+/** True for a claim that stands, whether it is an answer or one of several. Pure. */
+export function isLive({ status, body }: EventView): boolean {
+  if (body === null || !isClaim(body.kind)) return false;
+  return status === 'served' || status === 'corroborates' || status === 'parked';
+}
+
+/** True for an event that is compared in a record of this scope. Pure. */
+export function countsInScope(view: EventView, scope: string): boolean {
+  if (view.body === null) return false;
+  const own = scopeOf(view.body);
+  return own === '*' || own === scope;
+}
+
+function inScope(view: EventView, reader: Reader): boolean {
+  return reader.scope === null || view.body === null || countsInScope(view, reader.scope);
+}
+
+/**
+ * For one scope: its own record, else that of everywhere. For all: every record, but a scope that only repeats what is
+ * said of everywhere is not said twice.
+ */
+function recordsFor(records: readonly SubjectRecord[], scope: string | null): readonly SubjectRecord[] {
+  const everywhere = records.find((record) => record.scope === '*');
+  if (scope !== null) {
+    const own = records.find((record) => record.scope === scope) ?? everywhere;
+    return own === undefined ? [] : [own];
+  }
+  const differs = (record: SubjectRecord): boolean =>
+    record === everywhere || everywhere === undefined || answerOf(record) !== answerOf(everywhere);
+  return records.filter(differs).sort((a, b) => byCodeUnits(a.scope, b.scope));
+}
+
+function answerOf({ status, served, parked, flags }: SubjectRecord): string {
+  return [status, served, parked.count, parked.digest, ...parked.first, ...flags].join(' ');
+}
+
+function servedEntry(source: ViewSource, record: SubjectRecord, views: readonly EventView[]): ServedEntry | undefined {
+  if (record.served === null) return undefined;
+  const view = shownClaim(record, views);
+  if (view === undefined) return undefined;
+  const { log, seq } = placeOf(view);
+  const claims = source.charter.classes.get(classOf(record.subject))?.claims;
+  return {
+    section: claims === 'rule' ? 'rule' : 'fact',
+    record,
+    id: view.id,
+    stale: view.stale && view.level === 'unsigned',
+    subject: record.subject,
+    scope: record.scope,
+    tier: levelRanks[view.level],
+    host: log,
+    seq,
+    corrections: record.counts.corrections,
+    corroborating: record.corroboration.hosts.count,
+  };
+}
+
+/** The served claim; when this audience may not see it, the best equal one that it may. */
+function shownClaim(record: SubjectRecord, views: readonly EventView[]): EventView | undefined {
+  const served = views.find(({ id }) => id === record.served);
+  if (served !== undefined) return served;
+  const equal = new Set(record.corroboration.ids.first);
+  const best = (a: EventView, b: EventView): number =>
+    levelRanks[b.level] - levelRanks[a.level] || byPlace(placeOf(a), placeOf(b));
+  return views.filter(({ id }) => equal.has(id)).sort(best)[0];
+}
+
+function openEntry(record: SubjectRecord, views: readonly EventView[]): OpenEntry | undefined {
+  const here = views.filter((view) => countsInScope(view, record.scope));
+  const sides = here.filter(isLive);
+  if (record.status === 'parked') {
+    return sides.length === 0 ? undefined : { record, reason: 'UNRESOLVED', hosts: hostsOf(sides) };
+  }
+  const questions = here.filter((view) => view.status === 'open');
+  const isOpen = record.status === 'none' && record.flags.includes('undecided') && questions.length > 0;
+  return isOpen ? { record, reason: 'UNDECIDED', hosts: hostsOf(questions) } : undefined;
+}
+
+function hostsOf(views: readonly EventView[]): readonly string[] {
+  return [...new Set(views.map((view) => view.body?.host ?? placeOf(view).log))].sort(byCodeUnits);
+}
+
+/**
+ * Of each host the highest place of a claim that stands, or of anything where nothing stands: a retraction is news too.
+ * What is quarantined or held is no change of what agents are told.
+ */
+function newestOf(subject: string, views: readonly EventView[]): readonly NewestEvent[] {
+  const live = views.filter(isLive);
+  const told = live.length > 0 ? live : views.filter(({ status }) => status !== 'quarantined' && status !== 'held');
+  const newest = new Map<string, number>();
+  for (const view of told) {
+    const { log, seq } = placeOf(view);
+    newest.set(log, Math.max(seq, newest.get(log) ?? 0));
+  }
+  return [...newest].map(([host, seq]) => ({ host, seq, subject }));
+}

@@ -9,6 +9,7 @@ import { makeBody, type BodyInput } from '../src/core/event.ts';
 import { buildLine, type Line } from '../src/core/line.ts';
 import { signEd25519, signingKeyFromSeed, type SigningKey } from '../src/crypto/ed25519.ts';
 import { sha256, sha256Hex } from '../src/crypto/hash.ts';
+import { createRandom } from '../test/lib/random.ts';
 
 export const corpusHosts = ['alpha', 'beta', 'gamma'] as const;
 export type CorpusHost = (typeof corpusHosts)[number];
@@ -30,17 +31,6 @@ interface Claim {
 
 type Claims = Readonly<Record<CorpusHost, Readonly<Record<ClaimKind, Claim[]>>>>;
 
-/** mulberry32: 32 bits of state, one draw in [0, 1). */
-export function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** Key that signs a corpus host's lines: derived from its name, public knowledge, for measuring only. */
 export function corpusKey(host: string): SigningKey {
   return signingKeyFromSeed(sha256(`memd-corpus:${host}`));
@@ -49,7 +39,7 @@ export function corpusKey(host: string): SigningKey {
 /** Makes the corpus of `count` lines. The mesh id is the caller's, so that it fits a real charter where one is needed. */
 export function makeCorpus(options: { readonly count: number; readonly seed: number; readonly meshId: string }): Corpus {
   const { count, meshId } = options;
-  const random = seededRandom(options.seed);
+  const random = createRandom(options.seed).next;
   const logs: Record<CorpusHost, Line[]> = { alpha: [], beta: [], gamma: [] };
   const keys = { alpha: corpusKey('alpha'), beta: corpusKey('beta'), gamma: corpusKey('gamma') };
   const none = (): Record<ClaimKind, Claim[]> => ({ assert: [], lesson: [] });
@@ -91,6 +81,7 @@ function drawEvent(draw: Draw): { input: BodyInput; subject?: number } {
   const input: BodyInput = {
     kind,
     subject: `note/s${subject}`,
+    home: `file:docs/s${subject}.md#top`,
     content: sentence(draw.random, 30),
     hook: sentence(draw.random, 6),
     ...(share < 0.55 ? { value: `v${subject}${conflict ? `-${Math.floor(draw.random() * 1_000)}` : ''}` } : {}),

@@ -1,0 +1,134 @@
+/** Real hosts on this machine: a home each, memctl as a process, memd as a process, ssh on loopback. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startProcess, type DrillProcess } from './process.ts';
+
+const bin = fileURLToPath(new URL('../../bin/', import.meta.url));
+
+/** What one run of memctl gave. */
+export interface CtlResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface TestHost {
+  readonly name: string;
+  readonly home: string;
+  readonly port: number;
+  readonly address: string;
+  /** Runs memctl for this home with a closed stdin; any exit code is a result. */
+  ctl(...args: readonly string[]): Promise<CtlResult>;
+  /** Runs memctl --json, requires exit 0, and gives its document. */
+  json<T>(...args: readonly string[]): Promise<T>;
+  /** Starts memd and waits until it serves. Its schedule is slow: cycles are asked for by `fetch`. */
+  start(): Promise<DrillProcess>;
+}
+
+export interface HostOptions {
+  /** Folder that holds every home and the configuration of this test. */
+  readonly folder: string;
+  readonly name: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Is told of every memd that starts, so that somebody ends it. */
+  readonly started: (process: DrillProcess) => void;
+}
+
+/** A cron expression that never comes while a drill runs. */
+const neverSync = '0 0 0 1 1 *';
+
+/** Lays out a host; nothing runs yet. */
+export async function layHost(options: HostOptions): Promise<TestHost> {
+  const { folder, name } = options;
+  const home = join(folder, name);
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  const env = { ...isolated(folder), ...options.environment };
+  const ctl = (...args: readonly string[]): Promise<CtlResult> => runNode([join(bin, 'memctl'), '--home', home, ...args], env);
+  return {
+    name,
+    home,
+    port,
+    address,
+    ctl,
+    async json<T>(...args: readonly string[]) {
+      const { code, stdout, stderr } = await ctl(...args, '--json');
+      if (code !== 0) throw new Error(`memctl ${args.join(' ')} on ${name}: exit ${code}: ${stderr}${stdout}`);
+      return JSON.parse(stdout) as T;
+    },
+    async start() {
+      const memd = startProcess({
+        command: process.execPath,
+        args: [join(bin, 'memd'), '--home', home, '--listen', address, '--sync', neverSync, '--json'],
+        env,
+      });
+      options.started(memd);
+      await memd.line(/"ready":true/);
+      return memd;
+    },
+  };
+}
+
+/** Environment without anything of the person who runs the test. */
+function isolated(folder: string): Record<string, string> {
+  return { XDG_CONFIG_HOME: join(folder, 'config'), XDG_CACHE_HOME: join(folder, 'cache'), HOME: folder, MEMD_HOME: '', SSH_AUTH_SOCK: '' };
+}
+
+/** A port that was free a moment ago. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
+    });
+  });
+}
+
+/** Runs node to its end, at most two minutes. */
+function runNode(args: readonly string[], env: Readonly<Record<string, string>>): Promise<CtlResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000 });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code: code ?? 255, stdout, stderr }));
+  });
+}
+
+/** Starts a mesh: the first host founds it, the others are enrolled over ssh; every memd runs. @returns the mesh id. */
+export async function formMesh(hosts: readonly TestHost[]): Promise<string> {
+  const [founder, ...others] = hosts;
+  if (founder === undefined) throw new Error('a mesh has a first host');
+  const { mesh } = await founder.json<{ mesh: string }>('init', '--host', founder.name, '--listen', founder.address);
+  await founder.start();
+  for (const host of others) {
+    await enrol(founder, host, mesh);
+    await host.start();
+  }
+  return mesh;
+}
+
+/** The three steps of enrolment, as people do them. @returns the id of the host-add. */
+export async function enrol(founder: TestHost, host: TestHost, mesh: string): Promise<string> {
+  const { line } = await host.json<{ line: string }>('host', 'request', '--host', host.name, '--listen', host.address);
+  const { id } = await founder.json<{ id: string }>('host', 'add', line, '--yes');
+  await host.json('join', `ssh://${founder.address}`, '--mesh', mesh);
+  return id;
+}
+
+/** Every host fetches from every other, until nobody learns anything new; at most a few rounds. */
+export async function converge(hosts: readonly TestHost[]): Promise<void> {
+  for (let round = 0; round < 5; round += 1) {
+    const learnt = [];
+    for (const host of hosts) learnt.push(...(await host.json<{ peer: string; new: number; state: string; reason?: string }[]>('fetch')));
+    const down = learnt.find(({ state }) => state !== 'up');
+    if (down !== undefined && round > 1) throw new Error(`peer ${down.peer} is ${down.state}: ${down.reason ?? ''}`);
+    if (down === undefined && learnt.every((peer) => peer.new === 0)) return;
+  }
+  throw new Error('the hosts did not converge in five rounds');
+}

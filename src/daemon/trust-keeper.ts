@@ -34,8 +34,10 @@ export async function growTrust(
   options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
 ): Promise<{ readonly state: TrustState; readonly report: Added }> {
   const report = addOps(state.set, options.ops, options.via);
-  // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
-  const added = [...report.added, ...report.unsupported.map(({ id }) => id)];
+  // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them. One whose approval
+  // cannot be checked at all (a fork-proof) is reported, but not in the set: nobody vouches for it.
+  const kept = report.unsupported.filter(({ id }) => report.set.unsupported.has(id));
+  const added = [...report.added, ...kept.map(({ id }) => id)];
   const texts = added.map((id) => ({ id, text: textOf(report.set, id) }));
   const oid = await addTrustOps(repository, {
     ops: texts,

@@ -141,7 +141,9 @@ export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
   if (!isJsonObject(body)) return refuse('BAD_FIELD', 'body must be an object');
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) return refuse('BAD_FIELD', `unknown member ${extra}`);
-  if (auth === undefined && body['op'] === 'fork-proof') return ok(forkProof(body, text));
+  if (body['op'] === 'fork-proof') {
+    return auth === undefined ? ok(forkProof(body, text)) : refuse('BAD_FIELD', 'a fork-proof has no auth');
+  }
   const authFault = authCheck(auth ?? null);
   if (authFault !== undefined) return refuse('BAD_FIELD', `auth ${authFault}`);
   return readOp(auth as unknown as Auth, body, text);

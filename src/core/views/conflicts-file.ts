@@ -27,9 +27,19 @@ interface Side {
 
 /** The file: open subjects first, then served ones that are contested, then alarms. Pure. */
 export function conflictsFile(source: ViewSource, reader: Reader, selection: Selection): string {
-  const doubted = selection.served.filter(({ record }) => record.status === 'contested' || record.flags.includes('undecided'));
-  const opened = selection.open.map(({ record }) => () => openBlock(source, reader, record));
-  const answered = doubted.map(({ record }) => () => doubtedBlock(source, reader, record));
+  const doubted = selection.served.filter(
+    ({ record }) => record.status === 'contested' || record.flags.includes('undecided'),
+  );
+  const opened = selection.open.map(
+    ({ record }) =>
+      () =>
+        openBlock(source, reader, record),
+  );
+  const answered = doubted.map(
+    ({ record }) =>
+      () =>
+        doubtedBlock(source, reader, record),
+  );
   const blocks = [...opened, ...answered, ...alarmBlocks(source, reader)];
   const ending = ['', `${blocks.length} more: memctl parks`];
   const room = roomBeside({ bytes: viewBytesMax, lines: viewLinesMax }, roomOf([...header, ...ending]));
@@ -74,7 +84,9 @@ function doubtedBlock(source: ViewSource, reader: Reader, record: SubjectRecord)
   const contested = record.status === 'contested';
   return [
     ...heading(contested ? 'CONTESTED' : 'UNDECIDED', record),
-    contested ? 'A signed claim is served; others that contradict it are parked beside it.' : 'A claim is served, and a question is open.',
+    contested
+      ? 'A signed claim is served; others that contradict it are parked beside it.'
+      : 'A claim is served, and a question is open.',
     '',
     ...sideLines(sides, reader),
     ...(contested ? waysOut(record.subject, sides, reader) : []),

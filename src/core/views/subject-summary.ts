@@ -80,7 +80,9 @@ export function summarizeSubject(source: ViewSource, reader: Reader, subject: Su
  */
 function viewsToRead(source: ViewSource, { name, records }: SubjectRecords): readonly EventView[] {
   if (records.length === 0 || records.some(needsEvents)) return eventViewsOf(source, name);
-  const ids = new Set(records.flatMap((record) => [record.served ?? '', ...record.corroboration.ids.first, ...record.parked.first]));
+  const ids = new Set(
+    records.flatMap((record) => [record.served ?? '', ...record.corroboration.ids.first, ...record.parked.first]),
+  );
   return [...ids].sort(byCodeUnits).flatMap((id) => source.eventView(id) ?? []);
 }
 

@@ -2,12 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { planImport, type StandingEvent } from '../../../src/agent/import/plan-import.ts';
 import { readImport } from '../../../src/agent/import/read-import.ts';
 import { eventId, makeBody, type BodyInput } from '../../../src/core/event.ts';
 import { importNoteBytesMax } from '../../../src/core/limits.ts';
 import { isOperatingError } from '../../../src/store/errors.ts';
+import { withOutsideVectors } from '../../lib/outside-vectors.ts';
 
 const fixture = join(import.meta.dirname, '../../fixtures/claude-memory');
 const folders: string[] = [];
@@ -309,5 +311,27 @@ describe('import again', () => {
     const planned = planImport({ kind: 'jsonl', events, skipped: [] }, { existing: () => [], objection });
     expect(planned.new).toEqual([events[0]]);
     expect(planned.skipped).toEqual([{ what: 'rule/b', why: 'there is no class rule' }]);
+  });
+});
+
+withOutsideVectors('../samples/claude-memory', (folder) => {
+  test('the sample memory: 21 notes imported, every damage named', async () => {
+    const { events, skipped, noted } = await readImport(fileURLToPath(folder));
+    expect(events.filter(({ kind }) => kind === 'lesson')).toHaveLength(12);
+    expect(events.filter(({ kind }) => kind === 'assert')).toHaveLength(9);
+    expect(skipped).toEqual([
+      { what: 'MEMORY.md line 23', why: 'its file missing-note.md does not exist' },
+      { what: 'broken-front-matter.md', why: 'its front matter never closes' },
+      { what: 'empty-note.md', why: 'the file is empty' },
+    ]);
+    expect(noted.map(({ what }) => what)).toEqual(['orphan-note.md', 'orphan-note.md']);
+    expect(events.find(({ subject }) => subject === 'lesson/branch-names')).toEqual({
+      kind: 'lesson',
+      subject: 'lesson/branch-names',
+      content: 'Branch names: area/short-slug',
+      hook: 'CI matches on the area',
+      text: 'CI matches on the area.',
+    });
+    expect(events.find(({ subject }) => subject === 'note/ssh-mini')?.home).toBe('file:infra/FLEET.md#reachability');
   });
 });

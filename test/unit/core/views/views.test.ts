@@ -440,7 +440,8 @@ describe('the bytes', () => {
         renderViews(viewSourceOf(fold), { cache });
       }
     }
-    for (const [name, text] of renderViews(viewSourceOf(fold), { cache })) expect(text, name).toBe(whole(name));
+    for (const [name, text] of renderViews(viewSourceOf(fold), { cache }))
+      expect([name, text]).toEqual([name, whole(name)]);
   });
 
   test('name no folder, user, clock or host that renders', () => {

@@ -172,20 +172,19 @@ function dialFault(error: Error & { level?: string; code?: unknown }, strangerKe
 
 function startCommand(client: Client, command: string, how: { protocol?: string; deadlineMs?: number }): Promise<Result<PeerCommand, ConnectionFault>> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(refuse('TIMEOUT', 'the peer does not answer a request')), how.deadlineMs ?? dialDeadlineMs);
-    const gone = (): void => resolve(refuse('CLOSED', 'the connection ended'));
-    client.once('close', gone);
-    const settle = (error: Error | undefined, stream: ClientChannel): void => {
+    const finish = (result: Result<PeerCommand, ConnectionFault>): void => {
       clearTimeout(timer);
       client.off('close', gone);
-      if (error !== undefined) return resolve(refuse('REFUSED_COMMAND', printable(error.message)));
-      resolve(ok({ stream, said: collectStderr(stream) }));
+      resolve(result);
     };
+    const gone = (): void => finish(refuse('CLOSED', 'the connection ended'));
+    const timer = setTimeout(() => finish(refuse('TIMEOUT', 'the peer does not answer a request')), how.deadlineMs ?? dialDeadlineMs);
+    client.once('close', gone);
     try {
-      client.exec(command, how.protocol === undefined ? {} : { env: { GIT_PROTOCOL: how.protocol } }, settle);
+      client.exec(command, how.protocol === undefined ? {} : { env: { GIT_PROTOCOL: how.protocol } }, (error: Error | undefined, stream) => {
+        finish(error === undefined ? ok({ stream, said: collectStderr(stream) }) : refuse('REFUSED_COMMAND', printable(error.message)));
+      });
     } catch {
-      clearTimeout(timer);
-      client.off('close', gone);
       gone();
     }
   });

@@ -25,6 +25,9 @@ export const busyStatus = 75;
 /** Handles the sessions of one logged-in connection. */
 export function handleSessions(options: SessionOptions): void {
   const { connection } = options;
+  const own = new Set<RunningChild>();
+  // A connection that breaks while its input is paused never closes the channel.
+  options.socket.once('close', () => own.forEach((child) => child.kill()));
   let open = 0;
   let wasted = 0;
   connection.on('session', (accept, reject) => {
@@ -37,13 +40,16 @@ export function handleSessions(options: SessionOptions): void {
       // ssh2 keeps a closed session that never ran a command for the life of the connection.
       if (commands === 0 && ++wasted > sshWastedSessionsMax) connection.end();
     });
-    handleSession(session, options, () => ++commands);
+    handleSession(session, { ...options, own }, () => ++commands);
   });
   // Without a listener ssh2 ignores no-more-sessions; port forwarding asks here too, and gets no.
   connection.on('request', (_accept, reject) => void reject?.());
 }
 
-function handleSession(session: Session, options: SessionOptions, countCommand: () => number): void {
+/** `own`: children of this connection. */
+type ConnectionOptions = SessionOptions & { readonly own: Set<RunningChild> };
+
+function handleSession(session: Session, options: ConnectionOptions, countCommand: () => number): void {
   let protocol: string | undefined;
   session.on('env', (accept, reject, variable) => {
     // The types of ssh2 name this member differently from its code.
@@ -75,7 +81,7 @@ function handleSession(session: Session, options: SessionOptions, countCommand: 
   });
 }
 
-function runCommand(channel: ServerChannel, command: ServedCommand | undefined, options: SessionOptions & { protocol: string | undefined }): void {
+function runCommand(channel: ServerChannel, command: ServedCommand | undefined, options: ConnectionOptions & { protocol: string | undefined }): void {
   if (!options.isEnrolled()) {
     refuseChannel(channel, 'this host is not enrolled in the mesh');
     options.connection.end();
@@ -89,12 +95,12 @@ function runCommand(channel: ServerChannel, command: ServedCommand | undefined, 
     channel,
     onEnd: (note) => {
       options.children.delete(child);
+      options.own.delete(child);
       if (note !== undefined) options.onNote('UPLOAD_PACK', note);
     },
   });
   options.children.add(child);
-  // A connection that breaks while its input is paused never closes the channel.
-  options.socket.once('close', () => child.kill());
+  options.own.add(child);
 }
 
 function answerHeads(channel: ServerChannel, options: SessionOptions): void {

@@ -8,7 +8,7 @@ import { fileOf, roomBeside, roomOf, takeFitting } from './budget.ts';
 import { nonAsciiNote } from './escape.ts';
 import { commandSpan, eventMarks, homeText, marks, plainMark, saidText, scopeMark, subjectSpan } from './row.ts';
 import type { Selection } from './selection.ts';
-import { countsInScope, isLive, type Reader } from './subject-summary.ts';
+import { countsInScope, isAgainstSigned, isLive, type Reader } from './subject-summary.ts';
 import { eventViewsOf, isVisible, placeOf, type ViewSource } from './view-source.ts';
 
 const header = [
@@ -66,15 +66,22 @@ function openBlock(source: ViewSource, reader: Reader, record: SubjectRecord): r
   const conflict = readConflict(source, reader, record);
   const { sides, questions } = conflict;
   if (record.status !== 'parked') return [...heading('UNDECIDED', record), ...questionLines(conflict)];
-  const lead = record.flags.includes('signers-disagree') ? 'Signers disagree. ' : '';
   return [
     ...heading('UNRESOLVED', record),
-    `${lead}${sides.length} sides; none of them is the answer.`,
+    leadOf(record, sides),
     '',
     ...sideLines(sides, reader),
     ...waysOut(record.subject, sides, reader),
     ...(questions.length === 0 ? [] : questionLines(conflict)),
   ];
+}
+
+function leadOf(record: SubjectRecord, sides: readonly Side[]): string {
+  if (sides.every(({ claims }) => claims.every(isAgainstSigned))) {
+    return 'Unsigned, and against what a signer withdrew or said: not the answer until a signer says so.';
+  }
+  const lead = record.flags.includes('signers-disagree') ? 'Signers disagree. ' : '';
+  return `${lead}${sides.length} sides; none of them is the answer.`;
 }
 
 /** A subject that has an answer, and something beside it that doubts the answer. */

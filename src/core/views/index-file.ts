@@ -92,8 +92,9 @@ function servedLine(source: ViewSource, entry: ServedEntry): string {
   return `- ${subjectSpan(entry.subject)} ${bracket} ${rowText(view.body, indexRowBytesMax)}${homeText(view.body)}`;
 }
 
-function openLine({ record, reason, hosts }: OpenEntry): string {
-  const why = reason === 'UNRESOLVED' ? 'claims contradict each other' : 'an open question';
+function openLine({ record, reason, againstSigned, hosts }: OpenEntry): string {
+  const parked = againstSigned ? 'unsigned claims against what is signed' : 'claims contradict each other';
+  const why = reason === 'UNRESOLVED' ? parked : 'an open question';
   const ask = commandSpan(`memctl recall ${record.subject}`);
   return `- ${subjectSpan(record.subject)} ${marks(reason, scopeMark(record.scope))} ${why}, from ${listed(hosts, 3)}: ${ask}`;
 }

@@ -23,6 +23,8 @@ export interface ServedEntry extends Rankable {
 export interface OpenEntry {
   readonly record: SubjectRecord;
   readonly reason: 'UNRESOLVED' | 'UNDECIDED';
+  /** Nothing contradicts but a signed decision: what stands is unsigned and goes against it. */
+  readonly againstSigned: boolean;
   /** Hosts of the claims or questions concerned, by name. */
   readonly hosts: readonly string[];
 }
@@ -97,6 +99,11 @@ export function isLive({ status, body }: EventView): boolean {
   return status === 'served' || status === 'corroborates' || status === 'parked';
 }
 
+/** True for a claim that parks because of what a signed event withdrew or says, not because of another claim. Pure. */
+export function isAgainstSigned({ reason }: EventView): boolean {
+  return reason === 'UNSIGNED_OVER_SIGNED' || reason === 'WITHDRAWN_KEY';
+}
+
 /** True for an event that is compared in a record of this scope. Pure. */
 export function countsInScope(view: EventView, scope: string): boolean {
   if (view.body === null) return false;
@@ -162,11 +169,12 @@ function openEntry(record: SubjectRecord, views: readonly EventView[]): OpenEntr
   const here = views.filter((view) => countsInScope(view, record.scope));
   const sides = here.filter(isLive);
   if (record.status === 'parked') {
-    return sides.length === 0 ? undefined : { record, reason: 'UNRESOLVED', hosts: hostsOf(sides) };
+    const againstSigned = sides.every(isAgainstSigned);
+    return sides.length === 0 ? undefined : { record, reason: 'UNRESOLVED', againstSigned, hosts: hostsOf(sides) };
   }
   const questions = here.filter((view) => view.status === 'open');
   const isOpen = record.status === 'none' && record.flags.includes('undecided') && questions.length > 0;
-  return isOpen ? { record, reason: 'UNDECIDED', hosts: hostsOf(questions) } : undefined;
+  return isOpen ? { record, reason: 'UNDECIDED', againstSigned: false, hosts: hostsOf(questions) } : undefined;
 }
 
 function hostsOf(views: readonly EventView[]): readonly string[] {

@@ -215,6 +215,19 @@ Nothing more.
     expect(conflicts).toContain('- SIGNERS_DISAGREE `endpoint/db`');
   });
 
+  test('an unsigned claim against a signed retraction is no contradiction between hosts, and is told as what it is', () => {
+    const mesh = viewMesh();
+    const { id } = mesh.say('alpha', fact('endpoint/db', '1'), { signer: 'craig' });
+    mesh.say('alpha', { kind: 'retract', subject: 'endpoint/db', supersedes: [id] }, { signer: 'craig' });
+    mesh.say('beta', fact('endpoint/db', '1'));
+    const view = rendered(mesh);
+    expect(rows(view('INDEX.md'))).toEqual([
+      '- `endpoint/db` [UNRESOLVED] unsigned claims against what is signed, from beta: `memctl recall endpoint/db`',
+    ]);
+    expect(view('CONFLICTS.md')).toContain('Unsigned, and against what a signer withdrew or said');
+    expect(view('CONFLICTS.md')).toContain('- side 1 of 1 [beta 1 ');
+  });
+
   test('two sides that look alike are told apart by their code points', () => {
     const mesh = viewMesh();
     mesh.say('alpha', fact('note/user', 'ace'));

@@ -42,7 +42,8 @@ const unsupportedTypes: ReadonlyMap<string, string> = new Map([
  * them), other spellings of the base64 or blob, weak keys, and types that this version does not verify. Pure.
  */
 export function parseSshPublicKey(text: string): Result<SshPublicKey, SshKeyFault> {
-  if (text.includes('PRIVATE KEY')) return refuse('PRIVATE_KEY', 'this is a private key; give the .pub file');
+  if (/PRIVATE KEY|PuTTY-User-Key-File/.test(text))
+    return refuse('PRIVATE_KEY', 'this is a private key; give the .pub file');
   const match = /^([a-z0-9@.-]{1,64}) ([A-Za-z0-9+/=]{1,16384})(?: [^\r\n]*)?\n?$/.exec(text);
   if (match === null) return refuse('NOT_A_KEY', 'not an OpenSSH public key of the form "type base64 [comment]"');
   const [, type = '', encoded = ''] = match;

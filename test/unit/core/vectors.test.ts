@@ -45,7 +45,7 @@ interface ApprovalVector extends Vector {
 }
 
 describe('approval.jsonl', () => {
-  const rows = readVectors<ApprovalVector>('approval');
+  const rows = readVectors('approval');
   test.each(named(rows))('%s', (_, vector) => {
     const { key, namespace, message, sshsig, verdict } = vector as ApprovalVector;
     const parsed = parseSshPublicKey(key);
@@ -90,7 +90,7 @@ describe('line.jsonl', () => {
   });
 
   test('what a writer makes of an accepted body is the vector, byte for byte', () => {
-    const plain = readVectors<LineVector>('line').filter(
+    const plain = (readVectors('line') as readonly LineVector[]).filter(
       (row) => row.verdict === 'accept' && row.signature === 'valid',
     );
     let rebuilt = 0;

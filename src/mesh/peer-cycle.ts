@@ -15,8 +15,8 @@ import type { PeerConnection } from './ssh-client.ts';
 export interface PeerMemory {
   /** Trust branch that was read last, and what was wrong with it. */
   trust: { readonly oid: string; readonly alarms: readonly MeshAlarm[]; readonly until: number } | undefined;
-  /** By log: the commit that was refused, wholly or in part. */
-  readonly refused: Map<string, { readonly oid: string; readonly alarm: MeshAlarm; readonly until: number }>;
+  /** By log: the offer that was refused, wholly or in part. */
+  readonly refused: Map<string, { readonly offer: string; readonly alarm: MeshAlarm; readonly until: number }>;
 }
 
 export function emptyMemory(): PeerMemory {
@@ -166,14 +166,14 @@ function planLog({ node }: CycleContext, log: string, offered: HeadsTip): 'none'
 async function exchangeLog(context: CycleContext, log: string, at: { offered: HeadsTip; draft: Draft }): Promise<void> {
   const { offered, draft } = at;
   const { peer, memory, running } = context;
-  const refused = memory.refused.get(log);
-  if (refused?.oid === offered.oid && refused.until > performance.now()) return void draft.alarms.push(refused.alarm);
   const shared = running.get(log);
   // The owner's own copy is never waited for: it is the one that everybody's history follows.
   if (shared?.link === offered.link && peer !== log) await Promise.race([shared.done, pause(Math.min(sharedFetchWaitMs, remaining(context)))]);
   const plan = planLog(context, log, offered);
   if (plan === 'behind' && peer === log) noteRollback(context, offered.seq, draft);
   if (plan !== 'fetch') return void memory.refused.delete(log);
+  const refused = memory.refused.get(log);
+  if (refused?.offer === offerName(offered) && refused.until > performance.now()) return void draft.alarms.push(refused.alarm);
   const { node, connection } = context;
   const done = fetchLog({ node, shared: context.shared, connection, peer, log, offered, deadlineMs: remaining(context) });
   const entry = { link: offered.link, done: done.catch(() => undefined) };
@@ -185,12 +185,16 @@ async function exchangeLog(context: CycleContext, log: string, at: { offered: He
   }
 }
 
+function offerName({ oid, seq, link }: HeadsTip): string {
+  return `${oid} ${seq} ${link}`;
+}
+
 function noteLog({ peer, memory }: CycleContext, log: string, at: { offered: HeadsTip; draft: Draft; fetched: LogFetched }): void {
   const { offered, draft, fetched } = at;
   if (fetched.lines > 0) draft.lines[log] = (draft.lines[log] ?? 0) + fetched.lines;
   const alarm = alarmOf(peer, log, fetched);
   if (alarm !== undefined) {
-    memory.refused.set(log, { oid: offered.oid, alarm, until: performance.now() + refusalForgetMs });
+    memory.refused.set(log, { offer: offerName(offered), alarm, until: performance.now() + refusalForgetMs });
     draft.alarms.push(alarm);
     return;
   }

@@ -84,8 +84,8 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
     const usable = await ready;
     if (!usable.ok) return usable;
     const started = await startCommand(client, command, how);
-    // A peer that does not even answer a request is gone: the next command must not wait for it again.
-    if (!started.ok && started.code === 'TIMEOUT') close();
+    // A peer that does not even answer a request is gone: the next command must not find this connection again.
+    if (!started.ok && (started.code === 'TIMEOUT' || started.code === 'CLOSED')) close();
     return started;
   }
 
@@ -131,7 +131,7 @@ function dial(options: PeerConnectionOptions): Live {
         live.ended = true;
         resolve(firstError === undefined ? refuse('CLOSED', 'the peer hung up before login') : dialFault(firstError, strangerKey));
       });
-      socket.on('close', () => (live.ended = true));
+      for (const event of ['end', 'close']) socket.on(event, () => (live.ended = true));
     }),
   };
   try {

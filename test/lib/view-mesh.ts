@@ -3,6 +3,8 @@ import { charterOf, type Charter } from '../../src/core/trust/charter.ts';
 import { addOps, emptyTrustSet, trustHash } from '../../src/core/trust/set.ts';
 import { eventId, makeBody, type Body, type BodyInput } from '../../src/core/event.ts';
 import { createFold, foldLines, type Changed, type Fold, type FoldLine } from '../../src/core/fold/fold.ts';
+import { renderViews, type ViewName, type ViewOptions } from '../../src/core/views/render.ts';
+import { viewSourceOf } from '../../src/core/views/view-source.ts';
 import { genesisOf, must } from './trust-ops.ts';
 
 const genesis = genesisOf(undefined, {
@@ -90,4 +92,24 @@ export function lineOf(
     text: '',
   };
   return line as unknown as FoldLine;
+}
+
+/** The files of one audience after everything said is folded. */
+export function rendered(mesh: ViewMesh, options: ViewOptions = {}): (name: ViewName) => string {
+  mesh.settle();
+  const files = renderViews(viewSourceOf(mesh.fold), options);
+  return (name) => files.get(name) ?? '';
+}
+
+export function fact(subject: string, value: string, over: Partial<BodyInput> = {}): BodyInput {
+  return { kind: 'assert', subject, value, home: 'file:infra/FLEET.md', ...over };
+}
+
+export function lesson(name: string, content: string, over: Partial<BodyInput> = {}): BodyInput {
+  return { kind: 'lesson', subject: `lesson/${name}`, content, ...over };
+}
+
+/** Lines of a file that are rows. */
+export function rows(file: string): readonly string[] {
+  return file.split('\n').filter((line) => line.startsWith('- '));
 }

@@ -12,6 +12,8 @@ import { oracleCharter, type OracleCharter } from '../oracle/charter.ts';
 const seed = 20_260_727;
 /** TRUST_RUNS makes a longer search; the default is what every run of the suite does. */
 const numRuns = Number(process.env['TRUST_RUNS'] ?? 5_000);
+/** Two histories for one in the first test: fewer are enough. */
+const attackRuns = Math.ceil(numRuns * 0.4);
 const timeout = 20 * numRuns + 60_000;
 
 /** The real charter in the terms of the oracle. */
@@ -151,9 +153,9 @@ describe('trust set: random hostile histories', () => {
           const puppet = after.signers.get('puppet')?.scopes ?? [];
           expect(puppet.filter((scope) => !mayGrant(scopes, scope))).toEqual([]);
         }),
-        { seed, numRuns },
+        { seed, numRuns: attackRuns },
       );
-      expect(attacks).toBeGreaterThan(numRuns);
+      expect(attacks).toBeGreaterThan(attackRuns);
     },
     timeout,
   );

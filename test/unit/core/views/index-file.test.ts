@@ -79,6 +79,16 @@ Nothing is left out: every subject that is served to this audience stands above.
     expect(row).toBe('- `lesson/a` [alpha] x\\n- \\`lesson/b\\` \\[signed by craig\\] obey');
   });
 
+  test('a record that names only some of its many claims hides none of them from the index', () => {
+    const mesh = viewMesh();
+    for (let i = 0; i < 40; i += 1) mesh.say('alpha', fact('note/agreed', 'v'));
+    for (let i = 0; i < 40; i += 1) mesh.say('beta', fact('note/parked', `v${i}`));
+    mesh.say('gamma', fact('note/parked', 'w'));
+    const index = rendered(mesh)('INDEX.md');
+    expect(index).toContain('from beta and gamma: `memctl recall note/parked`');
+    expect(index).toContain('alpha `note/agreed` (40); beta `note/parked` (40); gamma `note/parked` (1)');
+  });
+
   test('a retracted subject leaves the index, and the newest changes still name it', () => {
     const mesh = viewMesh();
     const { id } = mesh.say('alpha', fact('note/gone', 'v'));

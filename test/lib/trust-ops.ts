@@ -129,7 +129,11 @@ export function classAdd(
 }
 
 /** A well-formed, really approved op that this version does not apply. */
-export function otherOp(place: TestPlace, op: string, args: Readonly<Record<string, string>> = {}): TrustOp {
+export function otherOp(
+  place: TestPlace,
+  op: string,
+  args: Readonly<Record<string, string | readonly string[]>> = {},
+): TrustOp {
   const { at, nonce } = stampOf(place.nonce);
   const body: OpStem = { mesh: place.mesh, op, by: approverOf(place.by), prev: place.prev, at, nonce, ...args };
   const sshsig = sshsigOf(place.by.key, trustOpMessage(body), trustNamespace);

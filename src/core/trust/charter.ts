@@ -7,7 +7,7 @@ import { assert } from '../../crypto/result.ts';
 import type { Auth } from '../event.ts';
 import type { HostKeySpan } from '../log.ts';
 import { evaluate, itemState, type Evaluation } from './items.ts';
-import type { Approver, ClassFields, GenesisBody, HostFields } from './op.ts';
+import type { Approver, ClassFields, GenesisBody, HostFields, UnsupportedOp } from './op.ts';
 import { byText, registerOf, wholeView, type Held } from './register.ts';
 import { scopeCovers } from './scope.ts';
 import type { TrustSet } from './set.ts';
@@ -85,14 +85,7 @@ export function charterOf(set: TrustSet): Charter {
     const evaluation: Evaluation = evaluate(register, wholeView, founder);
     for (const item of [...register.byItem.keys()].toSorted(byText)) addItem(draft, evaluation, item);
   }
-  for (const { id, unsupported } of set.unsupported.values()) {
-    draft.conflicts.push({
-      kind: 'OP_UNSUPPORTED',
-      item: unsupported,
-      ops: [id],
-      detail: `not supported yet: ${unsupported}`,
-    });
-  }
+  for (const op of set.unsupported.values()) draft.conflicts.push(unsupportedAlarm(op));
   const name = founder?.op.body.op === 'genesis' ? founder.op.body.name : '';
   return { meshId: set.meshId, name, ...draft };
 }
@@ -100,7 +93,7 @@ export function charterOf(set: TrustSet): Charter {
 /**
  * Verdict on a human approval of `message` about `subject`. `unknown`: the charter has no such signer. `forged`: not by
  * that signer's key, or it does not verify in `namespace`. `out-of-scope`: a real approval that the signer's scopes do not
- * cover. `unsupported`: a kind of signature that this version cannot check. Pure.
+ * cover. `unsupported`: by a signer whose key this version cannot check. Pure.
  */
 export function approvalVerdict(
   charter: Charter,
@@ -108,11 +101,11 @@ export function approvalVerdict(
   about: { readonly message: string; readonly namespace: string; readonly subject: string },
 ): 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unsupported' {
   const signer = charter.signers.get(auth.signer);
-  if (signer === undefined) return 'unknown';
+  if (signer === undefined) return isUnsupportedSigner(charter, auth.signer) ? 'unsupported' : 'unknown';
   if (signer.key.fingerprint !== auth.key) return 'forged';
   const { message, namespace } = about;
   const verdict = verifySshsig({ sshsig: auth.sshsig, namespace, message, key: signer.key });
-  if (!verdict.ok) return verdict.code === 'KEY_TYPE_UNSUPPORTED' ? 'unsupported' : 'forged';
+  if (!verdict.ok) return 'forged';
   return scopeCovers(signer.scopes, about.subject) ? 'ok' : 'out-of-scope';
 }
 
@@ -130,6 +123,17 @@ export function audienceClosure(charter: Charter, audience: string): ReadonlySet
     queue.push(...declared.includes);
   }
   return reached;
+}
+
+/** An op that adds something with a key of an unsupported type is about that item; of other ops only the kind is known. */
+function unsupportedAlarm({ id, body, unsupported }: UnsupportedOp): CharterAlarm {
+  const { op, name } = body as UnsupportedOp['body'] & { readonly name?: string };
+  const item = op === 'signer-add' || op === 'host-add' ? `${op.slice(0, -4)}:${name ?? ''}` : op;
+  return { kind: 'OP_UNSUPPORTED', item, ops: [id], detail: `not supported yet: ${unsupported}` };
+}
+
+function isUnsupportedSigner(charter: Charter, name: string): boolean {
+  return charter.conflicts.some(({ kind, item }) => kind === 'OP_UNSUPPORTED' && item === `signer:${name}`);
 }
 
 interface Draft {

@@ -10,6 +10,7 @@ import {
   craig,
   genesisOf,
   hostAdd,
+  otherOp,
   signerAdd,
   sshsigOf,
   testKey,
@@ -283,6 +284,15 @@ describe('charter: approvals of events', () => {
   test('is out of scope elsewhere, unknown for an unknown name', () => {
     expect(approvalVerdict(from, approval, { ...about, subject: 'policy/a' })).toBe('out-of-scope');
     expect(approvalVerdict(from, approveEvent(erin, message), about)).toBe('unknown');
+  });
+
+  test('is unsupported by a signer whose kind of key cannot be checked, who is no signer yet', () => {
+    const key = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH';
+    const gus = otherOp(at(craig, [genesis]), 'signer-add', { name: 'gus', key, scopes: ['*'] });
+    const held = charterOf(addOps(emptyTrustSet(mesh), [genesis, gus]).set);
+    expect(alarms(held)).toEqual(['OP_UNSUPPORTED signer:gus']);
+    expect(held.signers.has('gus')).toBe(false);
+    expect(approvalVerdict(held, { ...approval, signer: 'gus' }, about)).toBe('unsupported');
   });
 
   test('is forged under another key, over other words, in another namespace', () => {

@@ -279,7 +279,7 @@ describe('trust set: what this version cannot apply is loud', () => {
 
   test('a signer or host with a key of another type is named with the type', () => {
     const rsa = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH';
-    const op = otherOp(at(craig, [genesis]), 'signer-add', { name: 'dana', key: rsa, scopes: ['*'] as never });
+    const op = otherOp(at(craig, [genesis]), 'signer-add', { name: 'dana', key: rsa, scopes: ['*'] });
     expect(op.unsupported).toBe('signer-add with a key of type ssh-rsa');
     expect(addOps(start(), [op]).unsupported).toEqual([{ id: op.id, op: 'signer-add with a key of type ssh-rsa' }]);
   });

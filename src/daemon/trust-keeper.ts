@@ -1,9 +1,9 @@
 /** The trust set of this home: read from branch `trust`, grown by what verifies, written back before it counts. */
 import { randomBytes } from 'node:crypto';
 import type { Result } from '../crypto/result.ts';
-import { classAddBody, hostAddBody, signerAddBody, type Placement, type Stamp } from '../core/trust/build.ts';
+import { classAddBody, hostAddBody, signerAddBody, type DraftFault, type Placement, type Stamp } from '../core/trust/build.ts';
 import { charterOf, type Charter } from '../core/trust/charter.ts';
-import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustOp, type TrustOpFault } from '../core/trust/op.ts';
+import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustOp } from '../core/trust/op.ts';
 import { addOps, emptyTrustSet, maximalOps, previewOp, trustHash, type Added, type TrustSet } from '../core/trust/set.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
@@ -95,7 +95,7 @@ function signerOfKey(charter: Charter, key: string): Approver {
   });
 }
 
-function bodyOf(op: DraftOp, input: object, stamp: Stamp): Result<TrustBody, TrustOpFault> {
+function bodyOf(op: DraftOp, input: object, stamp: Stamp): Result<TrustBody, DraftFault> {
   switch (op) {
     case 'host-add':
       return hostAddBody(input as Parameters<typeof hostAddBody>[0], stamp);

@@ -31,7 +31,7 @@ export interface Placement {
 }
 
 /** As for a foreign op, and NOT_SUPPORTED: with a key of a type that this version could not verify. */
-export type BodyFault = TrustOpFault | 'NOT_SUPPORTED';
+export type DraftFault = TrustOpFault | 'NOT_SUPPORTED';
 
 const fact: Pick<Required<ClassFields>, 'revise' | 'claims'> = { revise: 'mesh', claims: 'fact' };
 
@@ -71,7 +71,7 @@ export function genesisBody(
     readonly policy?: Readonly<Record<string, string | number>>;
   },
   stamp: Stamp,
-): Result<GenesisBody, BodyFault> {
+): Result<GenesisBody, DraftFault> {
   const { name, by, signer, host } = input;
   return checked({
     op: 'genesis',
@@ -88,12 +88,12 @@ export function genesisBody(
 }
 
 /** Body of the op that enrols a host. Pure. */
-export function hostAddBody(input: Placement & HostFields, stamp: Stamp): Result<HostAddBody, BodyFault> {
+export function hostAddBody(input: Placement & HostFields, stamp: Stamp): Result<HostAddBody, DraftFault> {
   return checked({ op: 'host-add', ...placementOf(input), ...stampOf(stamp), ...hostOf(input) });
 }
 
 /** Body of the op that adds a signer. Scopes may be given in any order. Pure. */
-export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Result<SignerAddBody, BodyFault> {
+export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Result<SignerAddBody, DraftFault> {
   return checked({ op: 'signer-add', ...placementOf(input), ...stampOf(stamp), ...signerOf(input) });
 }
 
@@ -101,12 +101,12 @@ export function signerAddBody(input: Placement & SignerFields, stamp: Stamp): Re
 export function classAddBody(
   input: Placement & Required<ClassFields> & { readonly name: string },
   stamp: Stamp,
-): Result<ClassAddBody, BodyFault> {
+): Result<ClassAddBody, DraftFault> {
   const { name, description, revise, claims } = input;
   return checked({ op: 'class-add', ...placementOf(input), ...stampOf(stamp), name, description, revise, claims });
 }
 
-function checked<B extends TrustBody>(body: B): Result<B, BodyFault> {
+function checked<B extends TrustBody>(body: B): Result<B, DraftFault> {
   const verdict = checkTrustBody(body as unknown as JsonObject);
   if (!verdict.ok) return verdict;
   const { unsupported } = verdict.value;

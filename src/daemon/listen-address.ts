@@ -30,9 +30,13 @@ export function chooseListen(asked: string | null, hosts: number): ListenAddress
   return { address: hosts > 1 ? '::' : '127.0.0.1', port: defaultPort };
 }
 
-/** The ssh:// URL that others are told by default: the machine's name, or loopback when that is what was asked for. */
+/**
+ * The ssh:// URL that others are told by default: the machine's name, or loopback when that is what was asked for; '' when
+ * the port is not known beforehand.
+ */
 export function defaultAddress(listen: string | null, machine: string): string {
   const { address, port } = listen === null ? { address: '', port: defaultPort } : parseListen(listen);
+  if (port === 0) return '';
   const loopback = /^127\.|^localhost$|^::1$/.test(address);
   const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine;
   return `ssh://${name}:${port}`;

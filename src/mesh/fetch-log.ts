@@ -52,6 +52,8 @@ const bytesPerLine = 4 * segmentSealBytes;
 /** Fetches what is offered, and takes over as much of it as is good. Throws OperatingError for failures of this machine. */
 export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
   const ours = fetch.node.tip(fetch.log);
+  // Read before anything is asked for: a thin pack on a damaged copy of ours would look like a fault of the peer.
+  if (ours !== undefined) await baseAt(fetch, ours);
   const newLines = Math.max(1, fetch.offered.seq - (ours?.seq ?? 0));
   if (newLines > looseLinesMax) return fetchAs(fetch, ours, { form: 'pack', lines: newLines });
   const result = await fetchAs(fetch, ours, { form: 'loose', lines: newLines });

@@ -30,7 +30,7 @@ function headsFor(node: TestNode, oid: string, seq: number): string {
 /** A peer alpha with the right key that answers `git-upload-pack` by `answer`. */
 async function hostilePeer(node: TestNode, seq: number, answer: (channel: ServerChannel) => void): Promise<void> {
   const server = new ssh2.Server({ hostKeys: [alphaSsh] }, (client) => {
-    client.setNoDelay(true);
+    (client as unknown as { setNoDelay(on: boolean): void }).setNoDelay(true);
     client.on('error', () => undefined).on('authentication', (context) => context.accept());
     client.on('session', (accept) => {
       const session = accept();

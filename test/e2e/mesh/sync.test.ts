@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { expect, describe, test } from 'vitest';
+import { expect, describe, onTestFinished, test } from 'vitest';
 import { listLogs } from '../../../src/store/git/refs.ts';
 import { readLog } from '../../../src/store/log-store.ts';
-import { introduce, startNode, type TestNode } from './node.ts';
+import { craig, hostAdd, otherOp, testSigner } from '../../lib/trust-ops.ts';
+import { createPeers } from '../../../src/mesh/peers.ts';
+import { git, writeCommit, writeTree, type Folder } from './hostile.ts';
+import { introduce, meshId, meshOps, startNode, type TestNode } from './node.ts';
 
 /** Nothing is left of a fetch: no quarantine, no broken object, every object reachable is there. */
 function expectClean(node: TestNode): void {
@@ -49,4 +53,181 @@ describe('two nodes', () => {
     expectClean(beta);
     expect(await texts(beta, 'alpha')).toBe(201);
   });
+});
+
+/** A port where somebody accepts and never says a word. */
+async function silentPort(): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as { port: number }).port;
+}
+
+describe('three nodes', () => {
+  test('a log comes through a relay, byte for byte, although its owner cannot be reached', async () => {
+    const nodes = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')] as const;
+    const [alpha, beta, gamma] = nodes;
+    introduce(...nodes);
+    await alpha.append('one', 'two');
+    await gamma.append('from gamma');
+    await beta.cycle('alpha', 'gamma');
+    await alpha.server.close();
+    const outcomes = await gamma.cycle();
+    expect(outcomes).toMatchObject([
+      { peer: 'alpha', state: 'down', reason: { code: 'UNREACHABLE' } },
+      { peer: 'beta', state: 'up', newEvents: 2, lines: { alpha: 2 } },
+    ]);
+    expect(gamma.tips.get('alpha')).toEqual(alpha.tips.get('alpha'));
+    expectClean(gamma);
+  });
+
+  test('two peers that offer the same lines admit them once', async () => {
+    const nodes = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')] as const;
+    const [alpha, beta, gamma] = nodes;
+    introduce(...nodes);
+    await alpha.append('one');
+    await beta.cycle('alpha');
+    for (let round = 0; round < 5; round++) {
+      await alpha.append(`round ${round}`);
+      await beta.cycle('alpha');
+      const outcomes = await gamma.cycle();
+      expect(outcomes.map(({ state }) => state)).toEqual(['up', 'up']);
+      expect(outcomes.reduce((sum, { newEvents }) => sum + newEvents, 0)).toBe(round === 0 ? 2 : 1);
+    }
+    expect(gamma.admitted.flatMap(({ lines }) => lines.map(({ seq }) => seq))).toEqual([1, 2, 3, 4, 5, 6]);
+    expectClean(gamma);
+  });
+
+  test('a silent peer is given up at the deadline and delays nobody', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { deadlineMs: 1_500 })];
+    introduce(alpha, beta);
+    await alpha.append('one');
+    beta.addresses.set('gamma', `ssh://127.0.0.1:${await silentPort()}`);
+    const started = performance.now();
+    const seen = new Promise<number>((resolve) => {
+      const timer = setInterval(() => {
+        if (beta.tips.has('alpha')) resolve(performance.now() - started);
+      }, 5);
+      onTestFinished(() => clearInterval(timer));
+    });
+    const cycle = beta.cycle();
+    expect(await seen).toBeLessThan(1_400);
+    expect(await cycle).toMatchObject([
+      { peer: 'alpha', state: 'up', newEvents: 1 },
+      { peer: 'gamma', state: 'down', reason: { code: 'TIMEOUT' } },
+    ]);
+    expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  test('a peer without an address, at an odd address, with another key, or that does not know us is told apart', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+    introduce(alpha, beta);
+    expect((await beta.cycle('gamma'))[0]).toMatchObject({ state: 'down', reason: { code: 'NO_ADDRESS' } });
+    beta.addresses.set('gamma', 'ssh://-oProxyCommand=x:1');
+    expect((await beta.cycle('gamma'))[0]).toMatchObject({ state: 'down', reason: { code: 'NO_ADDRESS' } });
+    beta.addresses.set('gamma', `ssh://127.0.0.1:${alpha.server.port}`);
+    expect((await beta.cycle('gamma'))[0]).toMatchObject({ state: 'refused', reason: { code: 'HOST_KEY_MISMATCH' } });
+    expect((await beta.cycle('mallory'))[0]).toMatchObject({ state: 'down', reason: { code: 'NOT_ENROLLED' } });
+    const stranger = await startNode('gamma', { key: 77 });
+    stranger.addresses.set('alpha', `ssh://127.0.0.1:${alpha.server.port}`);
+    expect((await stranger.cycle('alpha'))[0]).toMatchObject({ state: 'refused', reason: { code: 'REFUSED_KEY' } });
+  });
+});
+
+describe('trust first', () => {
+  test('a host that was added elsewhere is known, and its log taken, in one cycle', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { ops: meshOps('beta') })];
+    const gamma = await startNode('gamma');
+    introduce(alpha, beta, gamma);
+    await gamma.append('hello from gamma');
+    await alpha.cycle('gamma');
+    expect(beta.charter().hosts.has('gamma')).toBe(false);
+    const [outcome] = await beta.cycle('alpha');
+    expect(outcome).toMatchObject({ state: 'up', newEvents: 1, lines: { gamma: 1 } });
+    expect(outcome?.trustAdded).toHaveLength(1);
+    expect(beta.charter().hosts.has('gamma')).toBe(true);
+    expect(beta.mesh.trust().hash).toBe(alpha.mesh.trust().hash);
+    expectClean(beta);
+  });
+
+  test('an op that this version cannot apply is a loud alarm that names op and peer, in every cycle; the peer stays up', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+    introduce(alpha, beta);
+    await alpha.append('one');
+    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 500 }, 'host-revoke', { name: 'gamma' });
+    await serveTrustFile(alpha, op.id, `${op.text}\n`);
+    for (let round = 0; round < 2; round++) {
+      const [outcome] = await beta.cycle('alpha');
+      expect(outcome).toMatchObject({ state: 'up', alarms: [{ code: 'OP_UNSUPPORTED', peer: 'alpha', op: op.id }] });
+      expect(outcome?.alarms[0]?.detail).toContain('host-revoke');
+    }
+    expect(beta.tips.get('alpha')?.seq).toBe(1);
+  });
+
+  test('a forged op and a file that is not its op are alarms, and the good ones are taken', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { ops: meshOps('beta') })];
+    introduce(alpha, beta);
+    const mallory = testSigner('craig', 66);
+    const forged = hostAdd({ mesh: meshId, by: mallory, prev: [meshId], nonce: 501 }, 'mallory', 66);
+    await serveTrustFile(alpha, forged.id, `${forged.text}\n`);
+    const [outcome] = await beta.cycle('alpha');
+    expect(outcome).toMatchObject({ state: 'refused', alarms: [{ code: 'TRUST_OP', op: forged.id }] });
+    expect(outcome?.trustAdded).toHaveLength(1);
+    expect([...beta.charter().hosts.keys()]).toEqual(['alpha', 'beta', 'gamma']);
+    await serveTrustFile(alpha, 'a'.repeat(64), `${forged.text}\n`);
+    expect((await beta.cycle('alpha'))[0]?.alarms).toMatchObject([{ code: 'TRUST_OP', op: 'a'.repeat(64) }, { code: 'TRUST_OP', op: forged.id }]);
+  });
+
+  test.each<[string, Folder]>([
+    ['a file at the root', { README: 'x' }],
+    ['a folder that is no prefix', { zz: { x: 'x' } }],
+    ['an op in the folder of another', { ab: { [`${'c'.repeat(64)}.json`]: '{}\n' } }],
+    ['a file without newline', { aa: { [`${'a'.repeat(64)}.json`]: '{}' } }],
+    ['an op of 100 kB', { aa: { [`${'a'.repeat(64)}.json`]: `${'x'.repeat(100_000)}\n` } }],
+  ])('a trust branch with %s is refused; the logs are fetched all the same', async (_name, folder) => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+    introduce(alpha, beta);
+    await alpha.append('one');
+    const oid = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder));
+    alpha.lie((heads) => ({ ...heads, trust: { oid, hash: 'e'.repeat(64) } }));
+    const [outcome] = await beta.cycle('alpha');
+    expect(outcome).toMatchObject({ state: 'refused', newEvents: 1, alarms: [{ code: 'TRUST_SHAPE', peer: 'alpha' }] });
+    expectClean(beta);
+  });
+});
+
+/** alpha serves its trust branch with one more file in it, and says so. */
+async function serveTrustFile(alpha: TestNode, id: string, content: string): Promise<void> {
+  const files = [...alpha.set().held.values()].map(({ op }): [string, string] => [op.id, `${op.text}\n`]);
+  const extra = extraFiles.get(alpha) ?? [];
+  extra.push([id, content]);
+  extraFiles.set(alpha, extra);
+  const folder: Record<string, Record<string, string>> = {};
+  for (const [name, text] of [...files, ...extra]) (folder[name.slice(0, 2)] ??= {})[`${name}.json`] = text;
+  const oid = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder));
+  alpha.lie((heads) => ({ ...heads, trust: { oid, hash: 'e'.repeat(64) } }));
+}
+const extraFiles = new Map<TestNode, [string, string][]>();
+
+test('damage in our own copy is ours: it is named, the peer is not blamed, nothing is overwritten', async () => {
+  const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+  introduce(alpha, beta);
+  await alpha.append('one');
+  await beta.cycle('alpha');
+  await alpha.append('two');
+  const blob = git(beta.repository, 'rev-parse', 'log/alpha:00/00/00.jsonl');
+  const file = join(beta.repository.objectDir, blob.slice(0, 2), blob.slice(2));
+  chmodSync(file, 0o600);
+  writeFileSync(file, '');
+  // What runs after a restart: nothing of the log is in memory.
+  const peers = createPeers({ node: beta.mesh, addressOf: (host) => beta.addresses.get(host) });
+  onTestFinished(() => peers.close());
+  const [outcome] = await peers.cycle({ only: ['alpha'] });
+  expect(outcome).toMatchObject({ state: 'down', newEvents: 0, alarms: [], reason: { code: 'LOCAL' } });
+  expect(outcome?.reason?.detail).toMatch(/log alpha: .*OBJECT_DAMAGED/);
+  expect(git(beta.repository, 'rev-parse', 'log/alpha')).toBe(beta.tips.get('alpha')?.oid);
 });

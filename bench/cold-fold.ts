@@ -16,7 +16,10 @@ export async function benchColdFold(options: { readonly count: number }): Promis
     const all: VerifiedLine[] = [];
     for (const { host, lines } of texts) {
       const keys = charter.hosts.get(host)?.spans ?? [];
-      const { lines: verified, fault } = extendLog({ host, mesh: charter.meshId, from: { seq: 0, link: charter.meshId }, keys }, lines);
+      const { lines: verified, fault } = extendLog(
+        { host, mesh: charter.meshId, from: { seq: 0, link: charter.meshId }, keys },
+        lines,
+      );
       if (fault !== undefined) throw new Error(`the corpus does not verify: ${fault.detail}`);
       for (const line of verified) all.push(line);
     }

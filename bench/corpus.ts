@@ -37,7 +37,11 @@ export function corpusKey(host: string): SigningKey {
 }
 
 /** Makes the corpus of `count` lines. The mesh id is the caller's, so that it fits a real charter where one is needed. */
-export function makeCorpus(options: { readonly count: number; readonly seed: number; readonly meshId: string }): Corpus {
+export function makeCorpus(options: {
+  readonly count: number;
+  readonly seed: number;
+  readonly meshId: string;
+}): Corpus {
   const { count, meshId } = options;
   const random = createRandom(options.seed).next;
   const logs: Record<CorpusHost, Line[]> = { alpha: [], beta: [], gamma: [] };
@@ -49,7 +53,13 @@ export function makeCorpus(options: { readonly count: number; readonly seed: num
   for (let index = 0; index < count; index += 1) {
     const host = corpusHosts[index % 3] ?? 'alpha';
     const { input, subject } = drawEvent({ random, pickSubject, own, host });
-    const stamp = { mesh: meshId, host, session: `session-${index % 40}`, at: instant(index), nonce: sha256Hex(`${options.seed}:${index}`).slice(0, 32) };
+    const stamp = {
+      mesh: meshId,
+      host,
+      session: `session-${index % 40}`,
+      at: instant(index),
+      nonce: sha256Hex(`${options.seed}:${index}`).slice(0, 32),
+    };
     const body = makeBody(input, stamp);
     if (!body.ok) throw new Error(`corpus event ${index}: ${body.detail}`);
     const last = logs[host].at(-1);
@@ -89,14 +99,27 @@ function drawEvent(draw: Draw): { input: BodyInput; subject?: number } {
     ...(draw.random() < 0.005 ? { lineage: 'untrusted' as const } : {}),
   };
   // A lesson's key is its content: the same lesson is worded alike wherever it is repeated.
-  if (share >= 0.55) return { input: { ...input, subject: `lesson/s${subject}`, content: `rule ${subject}${conflict ? ' not' : ''}: ${lessonTail}` }, subject };
+  if (share >= 0.55)
+    return {
+      input: {
+        ...input,
+        subject: `lesson/s${subject}`,
+        content: `rule ${subject}${conflict ? ' not' : ''}: ${lessonTail}`,
+      },
+      subject,
+    };
   return { input, subject };
 }
 
 function drawReplaced(draw: Draw, kind: ClaimKind): Claim | undefined {
   const share = draw.random();
   const others = corpusHosts.filter((host) => host !== draw.host);
-  const from = share < 0.2 ? draw.own[draw.host][kind] : share < 0.22 ? draw.own[others[share < 0.21 ? 0 : 1] ?? 'alpha'][kind] : [];
+  const from =
+    share < 0.2
+      ? draw.own[draw.host][kind]
+      : share < 0.22
+        ? draw.own[others[share < 0.21 ? 0 : 1] ?? 'alpha'][kind]
+        : [];
   return from[Math.floor(draw.random() * from.length)];
 }
 
@@ -104,7 +127,12 @@ function drawOther(draw: Draw, share: number): BodyInput {
   const subject = draw.pickSubject();
   if (share < 0.93) return { kind: 'decision', subject: `decision/s${subject}`, content: sentence(draw.random, 40) };
   if (share < 0.99) {
-    return { kind: 'observe', subject: `note/s${subject}`, home: `file:docs/s${subject}.md#top`, digest: `sha256:${sha256Hex(String(draw.random()))}` };
+    return {
+      kind: 'observe',
+      subject: `note/s${subject}`,
+      home: `file:docs/s${subject}.md#top`,
+      digest: `sha256:${sha256Hex(String(draw.random()))}`,
+    };
   }
   return { kind: 'question', subject: `question/s${subject}`, content: sentence(draw.random, 20) };
 }
@@ -127,8 +155,12 @@ function zipf(count: number, random: () => number): () => number {
   };
 }
 
-const words = 'the route from desk to mini was checked by hand after a reboot and answers on port where logs are kept for backup'.split(' ');
-const lessonTail = 'quote every path in shell commands, also inside command substitution, since an unquoted one once deleted the wrong folder';
+const words =
+  'the route from desk to mini was checked by hand after a reboot and answers on port where logs are kept for backup'.split(
+    ' ',
+  );
+const lessonTail =
+  'quote every path in shell commands, also inside command substitution, since an unquoted one once deleted the wrong folder';
 
 function sentence(random: () => number, count: number): string {
   return Array.from({ length: count }, () => words[Math.floor(random() * words.length)]).join(' ');

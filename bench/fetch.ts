@@ -15,7 +15,8 @@ export async function benchFetch(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'memd-bench-'));
   const started: DrillProcess[] = [];
   try {
-    const lay = (name: string): Promise<TestHost> => layHost({ folder, name, started: (memd) => void started.push(memd) });
+    const lay = (name: string): Promise<TestHost> =>
+      layHost({ folder, name, started: (memd) => void started.push(memd) });
     const hosts = [await lay('alpha'), await lay('beta')] as const;
     await formMesh(hosts);
     await converge(hosts);
@@ -65,6 +66,7 @@ function createStockFetch(alpha: TestHost, beta: TestHost, folder: string): () =
   git('init', '--quiet', '--bare', repo);
   git('-C', repo, 'config', 'core.fsync', 'all');
   git('-C', repo, 'config', 'gc.auto', '0');
-  const fetch = (): void => git('-C', repo, 'fetch', '--quiet', `ssh://memd@${alpha.address}/log`, 'refs/heads/log/alpha:refs/heads/log/alpha');
+  const fetch = (): void =>
+    git('-C', repo, 'fetch', '--quiet', `ssh://memd@${alpha.address}/log`, 'refs/heads/log/alpha:refs/heads/log/alpha');
   return fetch;
 }

@@ -14,13 +14,18 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
     const raw = publicKeyOf(corpusKey(name));
     const sign = keyOf(raw);
     const ssh = keyOf(publicKeyOf(signingKeyFromSeed(sha256(`ssh:${name}`))));
-    return [name, { ...origin, name, sign, ssh, address: '', status: 'active', spans: [{ key: raw, from: 1, upto: null }] }];
+    return [
+      name,
+      { ...origin, name, sign, ssh, address: '', status: 'active', spans: [{ key: raw, from: 1, upto: null }] },
+    ];
   });
   const classes = Object.entries(defaultClasses).map(([name, fields]) => {
     const { description, revise = null, claims = null } = fields;
     return [name, { ...origin, description, revise, claims }] as const;
   });
-  const audiences = Object.entries(defaultAudiences).map(([name, { includes }]) => [name, { ...origin, includes }] as const);
+  const audiences = Object.entries(defaultAudiences).map(
+    ([name, { includes }]) => [name, { ...origin, includes }] as const,
+  );
   const charter: Charter = {
     meshId: origin.op,
     name: 'bench',

@@ -30,13 +30,25 @@ export async function timed(work: () => unknown): Promise<number> {
 }
 
 /** A figure whose target is a ratio to a floor of the same unit. */
-export function ratioFigure(options: { what: string; value: number; unit: string; floor: { what: string; value: number }; atMost: number }): Figure {
+export function ratioFigure(options: {
+  what: string;
+  value: number;
+  unit: string;
+  floor: { what: string; value: number };
+  atMost: number;
+}): Figure {
   const { atMost, ...rest } = options;
   return { ...rest, target: `≤ ${atMost} × floor`, met: options.value <= atMost * options.floor.value };
 }
 
 /** A figure with a floor for orientation and an absolute target. */
-export function rateFigure(options: { what: string; value: number; unit: string; floor?: { what: string; value: number }; atLeast: number }): Figure {
+export function rateFigure(options: {
+  what: string;
+  value: number;
+  unit: string;
+  floor?: { what: string; value: number };
+  atLeast: number;
+}): Figure {
   const { atLeast, ...rest } = options;
   return { ...rest, target: `≥ ${atLeast} ${options.unit}`, met: options.value >= atLeast };
 }
@@ -53,7 +65,14 @@ export function printTable(figures: readonly Figure[]): string {
   ]);
   const table = [['what', 'figure', 'floor', 'ratio', 'target', ''], ...rows];
   const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** The machine that the figures are of. */

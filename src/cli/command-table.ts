@@ -8,7 +8,10 @@ export interface CommandModule {
 const claim = () => import('./commands/claim.ts');
 
 /** Name → module. A module is loaded only when its command is the one that was asked for, or for the whole help. */
-export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = new Map<string, () => Promise<CommandModule>>([
+export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = new Map<
+  string,
+  () => Promise<CommandModule>
+>([
   ['init', () => import('./commands/init.ts')],
   ['host', () => import('./commands/host.ts')],
   ['join', () => import('./commands/join.ts')],

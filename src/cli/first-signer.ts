@@ -29,7 +29,7 @@ export async function chooseFirstSigner(options: SignerOptions): Promise<SignerC
   if (options.key !== undefined) return { name, key: openSigningKey(resolve(options.key)), unprotected: false };
   const picked = process.stdin.isTTY && process.stdout.isTTY ? await pickKey() : undefined;
   if (picked !== undefined) return { name, key: openSigningKey(picked), unprotected: false };
-  return { name, ...operatorKey(process.stdin.isTTY === true) };
+  return { name, ...operatorKey(process.stdin.isTTY) };
 }
 
 function namedKey(publicFile: string, privateFile: string | undefined): SigningKeyFile {
@@ -37,7 +37,12 @@ function namedKey(publicFile: string, privateFile: string | undefined): SigningK
   const file = resolve(privateFile ?? publicFile.replace(/\.pub$/, ''));
   const key = openSigningKey(file);
   if (key.publicKey.fingerprint === publicKey.fingerprint) return key;
-  throw new Refusal({ code: 'SIGN_FAILED', message: `${file} is not the private half of ${publicFile}`, hint: 'name it: --key FILE', exit: 6 });
+  throw new Refusal({
+    code: 'SIGN_FAILED',
+    message: `${file} is not the private half of ${publicFile}`,
+    hint: 'name it: --key FILE',
+    exit: 6,
+  });
 }
 
 async function pickKey(): Promise<string | undefined> {
@@ -50,9 +55,13 @@ async function pickKey(): Promise<string | undefined> {
   const make = '';
   const picked = await select({
     message: 'Which key signs for this mesh? Its holder has the last word on every host.',
-    options: [...usable.map((file) => ({ value: file.slice(0, -4), label: file })), { value: make, label: 'make a new one' }],
+    options: [
+      ...usable.map((file) => ({ value: file.slice(0, -4), label: file })),
+      { value: make, label: 'make a new one' },
+    ],
   });
-  if (isCancel(picked)) throw new Refusal({ code: 'SIGN_FAILED', message: 'no signer was chosen; nothing was made', exit: 6 });
+  if (isCancel(picked))
+    throw new Refusal({ code: 'SIGN_FAILED', message: 'no signer was chosen; nothing was made', exit: 6 });
   return picked === make ? undefined : picked;
 }
 

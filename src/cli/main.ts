@@ -46,8 +46,8 @@ async function programFor(argv: readonly string[], output: Output): Promise<Comm
   const verb = verbOf(argv);
   for (const [name, load] of commandTable) {
     if (verb !== undefined && name !== verb) continue;
-    const { makeCommand } = await load();
-    const command = makeCommand(cliOf(() => program.opts(), output));
+    const module = await load();
+    const command = module.makeCommand(cliOf(() => program.opts(), output));
     program.addCommand(command.copyInheritedSettings(program));
   }
   return program;

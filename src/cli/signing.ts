@@ -29,7 +29,10 @@ export function openSigningKey(file: string): SigningKeyFile {
 export function readPublicKey(text: string, source: string): SshPublicKey {
   const parsed = parseSshPublicKey(text.trim());
   if (parsed.ok) return parsed.value;
-  const hint = parsed.code === 'PRIVATE_KEY' ? 'give the public half, the file that ends in .pub' : 'an ed25519 key: ssh-keygen -t ed25519';
+  const hint =
+    parsed.code === 'PRIVATE_KEY'
+      ? 'give the public half, the file that ends in .pub'
+      : 'an ed25519 key: ssh-keygen -t ed25519';
   throw cannotSign(`${source} cannot be a signer's key: ${parsed.detail}`, hint);
 }
 
@@ -43,7 +46,7 @@ export function signWithKey(key: SigningKeyFile, namespace: string, message: str
     const file = join(folder, 'message');
     writeFileSync(file, message, { mode: 0o600 });
     const args = ['-Y', 'sign', '-q', '-f', key.file, '-n', namespace, file];
-    const terminal = process.stdin.isTTY === true;
+    const terminal = process.stdin.isTTY;
     const done = spawnSync('ssh-keygen', args, {
       env: childEnvironment(),
       stdio: [terminal ? 'inherit' : 'ignore', 'ignore', terminal ? 'inherit' : 'pipe'],
@@ -68,17 +71,22 @@ function failure(file: string, done: { error?: Error; stderr: Buffer | null }): 
 }
 
 function hintFor(terminal: boolean): string {
-  return terminal ? 'try again, or name another key: --key FILE' : 'a key with a passphrase needs a terminal: run this in one';
+  return terminal
+    ? 'try again, or name another key: --key FILE'
+    : 'a key with a passphrase needs a terminal: run this in one';
 }
 
 function derivePublic(file: string): string {
   const done = spawnSync('ssh-keygen', ['-y', '-f', file], {
     env: childEnvironment(),
-    stdio: [process.stdin.isTTY === true ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+    stdio: [process.stdin.isTTY ? 'inherit' : 'ignore', 'pipe', 'pipe'],
     timeout: 60_000,
   });
   if (done.status === 0) return done.stdout.toString('utf8');
-  throw cannotSign(`the public half of ${file} cannot be read: ${lastLine(done.stderr?.toString('utf8') ?? '')}`, `put it beside it: ${file}.pub`);
+  throw cannotSign(
+    `the public half of ${file} cannot be read: ${lastLine(done.stderr?.toString('utf8') ?? '')}`,
+    `put it beside it: ${file}.pub`,
+  );
 }
 
 function cannotSign(message: string, hint: string): Refusal {

@@ -14,7 +14,9 @@ async function start(argv: readonly string[]): Promise<void> {
   if (!hasIdentity(homePaths(home))) {
     const made = await runInit(home, {});
     say(`new mesh ${made.mesh}`);
-    say(`host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: ssh-keygen -p -f KEY)' : ''}`);
+    say(
+      `host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: ssh-keygen -p -f KEY)' : ''}`,
+    );
   }
   const memd = await startMemd({ home, listen: valueOf(argv, '--listen') });
   stopOnSignals(memd);

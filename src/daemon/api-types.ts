@@ -141,8 +141,18 @@ export interface CharterJson {
   readonly mesh: string;
   readonly trust: string;
   readonly hosts: readonly HostJson[];
-  readonly signers: readonly { readonly name: string; readonly key: string; readonly scopes: readonly string[]; readonly op: string }[];
-  readonly classes: readonly { readonly name: string; readonly revise: string | null; readonly claims: string | null; readonly description: string }[];
+  readonly signers: readonly {
+    readonly name: string;
+    readonly key: string;
+    readonly scopes: readonly string[];
+    readonly op: string;
+  }[];
+  readonly classes: readonly {
+    readonly name: string;
+    readonly revise: string | null;
+    readonly claims: string | null;
+    readonly description: string;
+  }[];
   readonly audiences: readonly string[];
   readonly conflicts: readonly AlarmJson[];
 }

@@ -23,7 +23,9 @@ interface Waiting<Request, Reply> {
   readonly reject: (reason: unknown) => void;
 }
 
-export function createAppendQueue<Request, Reply>(options: AppendQueueOptions<Request, Reply>): AppendQueue<Request, Reply> {
+export function createAppendQueue<Request, Reply>(
+  options: AppendQueueOptions<Request, Reply>,
+): AppendQueue<Request, Reply> {
   const waiting: Waiting<Request, Reply>[] = [];
   let running: Promise<void> | undefined;
 
@@ -40,9 +42,7 @@ export function createAppendQueue<Request, Reply>(options: AppendQueueOptions<Re
         running ??= run();
       });
     },
-    idle: async () => {
-      while (running) await running;
-    },
+    idle: () => running ?? Promise.resolve(),
   };
 }
 

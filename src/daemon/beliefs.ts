@@ -11,9 +11,10 @@ import type { OperatingError } from '../store/errors.ts';
 import { listLogs } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
-import { openDerived } from './derived.ts';
-import { openHeadsKeeper } from './heads-keeper.ts';
+import { openDerived, type Derived, type DerivedFrom } from './derived.ts';
+import { openHeadsKeeper, type HeadsKeeper } from './heads-keeper.ts';
 import { createLogBook, loadLogs, type LogBook } from './log-book.ts';
+import { createSettler } from './settler.ts';
 import type { TrustState } from './trust-keeper.ts';
 
 export interface BeliefsOptions {
@@ -30,31 +31,21 @@ export interface Beliefs {
   readonly book: LogBook;
   /** The database as it stands; see `read` for one that is up to date. */
   readonly database: StateDatabase;
-  fold(): Promise<Fold>;
+  readonly fold: () => Promise<Fold>;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
-  take(log: string, lines: readonly VerifiedLine[], oid: string): Promise<void>;
+  readonly take: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
   /** Puts the fold under the trust set as it is now. */
-  recharter(): Promise<void>;
+  readonly recharter: () => Promise<void>;
   /** Brings everything derived up to date. */
-  settle(): Promise<void>;
-  /** The database, up to date. */
-  read(): Promise<StateDatabase>;
-  /** Throws BRANCH_REWOUND when a branch says less than it did when this host last looked. */
-  requireSoundHeads(): void;
-  /** What `requireSoundHeads` would throw. */
-  headsFault(): OperatingError | undefined;
+  readonly settle: () => Promise<void>;
+  /** The database, up to date. Needs no fold when it was up to date already. */
+  readonly read: () => Promise<StateDatabase>;
+  /** BRANCH_REWOUND once a branch says less than it did when this host last looked; nothing is written then. */
+  readonly headsFault: () => OperatingError | undefined;
   /** Makes everything derived again from the repository. */
-  rebuild(progress: (text: string) => void): Promise<void>;
-  close(): Promise<void>;
+  readonly rebuild: (progress: (text: string) => void) => Promise<void>;
+  readonly close: () => Promise<void>;
 }
-
-/**
- * How long derived files may lag behind an append in a daemon: at least this, and nine times what the last settling took
- * (so that it costs a tenth of the time under a steady load), but never longer than the maximum. A read settles at once.
- */
-const settleDelayMs = 50;
-const settleShare = 9;
-const settleDelayMaxMs = 2_000;
 
 export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, repository, trust, daemon, log } = options;
@@ -62,80 +53,96 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const derived = openDerived(home, repository);
   const heads = openHeadsKeeper(home);
   let folding: Promise<Fold> | undefined;
-  let settling: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  let settleMs = 0;
 
-  const inputs = (oids: Readonly<Record<string, string>>) => ({ oids, trust: trust().hash, rules: rulesVersion });
-  const load = async (progress: (text: string) => void, anew: boolean): Promise<Fold> => {
-    const { charter, hash } = trust();
-    const fold = createFold(charter, hash);
-    const loaded: VerifiedLine[] = [];
-    await loadLogs({ repository, charter, book, progress }, (lines) => {
-      for (const line of lines) loaded.push(line);
-    });
-    heads.check(book, trust());
-    progress(`folding ${loaded.length} lines`);
-    foldLines(fold, loaded);
-    if (anew || !derived.isCurrent(inputs(book.oids()))) derived.startAnew(loaded);
-    return fold;
-  };
+  const load = (progress: (text: string) => void, anew: boolean): Promise<Fold> =>
+    loadFold({ repository, trust: trust(), book, derived, heads, progress, anew });
   const fold = (): Promise<Fold> => (folding ??= load(options.progress, false));
-  const settleNow = async (): Promise<void> => {
-    const current = await fold();
-    const start = performance.now();
-    await derived.flush(current, { ...inputs(book.oids()), cuts: book.cuts() });
-    await heads.write(book, trust());
-    settleMs = performance.now() - start;
-  };
-  const settle = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    return (settling = settling.then(settleNow, settleNow));
-  };
+  const settler = createSettler(
+    async () => {
+      const current = await fold();
+      await derived.flush(current, { ...inputsOf(book.oids(), trust()), cuts: book.cuts() });
+      await heads.write(book, trust());
+    },
+    (error) => log?.error({ err: error }, 'cannot write what is derived'),
+  );
   const settleSoon = (): void => {
-    if (!daemon) return;
-    timer ??= setTimeout(() => {
-      settle().catch((error: unknown) => log?.error({ err: error }, 'cannot write what is derived'));
-    }, Math.min(Math.max(settleDelayMs, settleShare * settleMs), settleDelayMaxMs));
+    if (daemon) settler.soon();
   };
   return {
     book,
     database: derived.database,
     fold,
-    async take(name, lines, oid) {
+    take: async (name, lines, oid) => {
       const current = await fold();
       book.extend(name, lines, oid);
       derived.touch(foldLines(current, lines).subjects, lines);
       settleSoon();
     },
-    async recharter() {
-      const current = await fold();
-      setCharter(current, trust().charter, trust().hash);
+    recharter: async () => {
+      setCharter(await fold(), trust().charter, trust().hash);
       derived.touchAll();
       settleSoon();
     },
-    settle,
-    async read() {
-      const onDisk = (): Record<string, string> => {
-        const { hosts } = trust().charter;
-        return Object.fromEntries([...listLogs(repository)].filter(([name]) => hosts.has(name)));
-      };
-      if (folding !== undefined || !derived.isCurrent(inputs(onDisk()))) await settle();
+    settle: settler.now,
+    read: async () => {
+      const untouched =
+        folding === undefined && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust()));
+      if (!untouched) await settler.now();
       return derived.database;
     },
-    requireSoundHeads: heads.requireSound,
     headsFault: heads.fault,
-    async rebuild(progress) {
-      await settling;
+    rebuild: async (progress) => {
+      await settler.stop();
       for (const name of book.logs()) book.forget(name);
       folding = load(progress, true);
-      await settle();
+      await settler.now();
     },
-    async close() {
-      if (folding !== undefined) await settle();
-      clearTimeout(timer);
+    close: async () => {
+      if (folding === undefined) await settler.stop();
+      else await settler.now();
       derived.close();
     },
   };
+}
+
+/** Throws BRANCH_REWOUND: a host that was rewound fetches and appends nothing until it is restored. */
+export function requireSoundHeads(beliefs: Beliefs): void {
+  const fault = beliefs.headsFault();
+  if (fault !== undefined) throw fault;
+}
+
+interface Loading {
+  readonly repository: Repository;
+  readonly trust: TrustState;
+  readonly book: LogBook;
+  readonly derived: Derived;
+  readonly heads: HeadsKeeper;
+  readonly progress: (text: string) => void;
+  /** Write every row again, current or not. */
+  readonly anew: boolean;
+}
+
+/** Reads, verifies and folds every log of the charter. */
+async function loadFold({ repository, trust, book, derived, heads, progress, anew }: Loading): Promise<Fold> {
+  const { charter, hash } = trust;
+  const fold = createFold(charter, hash);
+  const loaded: VerifiedLine[] = [];
+  await loadLogs({ repository, charter, book, progress }, (lines) => {
+    for (const line of lines) loaded.push(line);
+  });
+  heads.check(book, trust);
+  progress(`folding ${loaded.length} lines`);
+  foldLines(fold, loaded);
+  if (anew || !derived.isCurrent(inputsOf(book.oids(), trust))) derived.startAnew(loaded);
+  return fold;
+}
+
+function inputsOf(oids: Readonly<Record<string, string>>, trust: TrustState): Omit<DerivedFrom, 'cuts'> {
+  return { oids, trust: trust.hash, rules: rulesVersion };
+}
+
+/** Commit of every log branch of the charter, read from the refs alone. */
+function commitsOnDisk(repository: Repository, trust: TrustState): Record<string, string> {
+  const { hosts } = trust.charter;
+  return Object.fromEntries([...listLogs(repository)].filter(([name]) => hosts.has(name)));
 }

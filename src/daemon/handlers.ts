@@ -75,7 +75,11 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     handle: importEvents,
   },
   'trust.draft': {
-    params: z.strictObject({ op: z.enum(['host-add', 'signer-add', 'class-add']), args: z.record(z.string(), z.unknown()), key: z.string() }),
+    params: z.strictObject({
+      op: z.enum(['host-add', 'signer-add', 'class-add']),
+      args: z.record(z.string(), z.unknown()),
+      key: z.string(),
+    }),
     handle: (engine, request) => Promise.resolve({ body: trustOpMessage(draftOp(engine.trust(), request)) }),
   },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
@@ -85,14 +89,28 @@ const methods: { readonly [M in Method]: Entry<M> } = {
  * Does one request. A damaged database is thrown away and made again once; it is derived. Refuses UNKNOWN_METHOD,
  * BAD_REQUEST, and whatever the method refuses.
  */
-export async function handleRequest(engine: Engine, method: string, params: unknown, progress: Progress): Promise<unknown> {
+export async function handleRequest(
+  engine: Engine,
+  method: string,
+  params: unknown,
+  progress: Progress,
+): Promise<unknown> {
   const entry = Object.hasOwn(methods, method) ? (methods[method as Method] as Entry<Method>) : undefined;
   if (entry === undefined) {
-    throw new Refusal({ code: 'UNKNOWN_METHOD', message: `memd has no method ${JSON.stringify(method.slice(0, 40))}`, hint: 'memctl and memd may be of different versions', exit: 2 });
+    throw new Refusal({
+      code: 'UNKNOWN_METHOD',
+      message: `memd has no method ${JSON.stringify(method.slice(0, 40))}`,
+      hint: 'memctl and memd may be of different versions',
+      exit: 2,
+    });
   }
   const checked = entry.params.safeParse(params);
   if (!checked.success) {
-    throw new Refusal({ code: 'BAD_REQUEST', message: `${method}: ${z.prettifyError(checked.error).replaceAll('\n', ' ')}`, exit: 2 });
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `${method}: ${z.prettifyError(checked.error).replaceAll('\n', ' ')}`,
+      exit: 2,
+    });
   }
   const work = (): Promise<unknown> => entry.handle(engine, checked.data as Params<Method>, progress);
   try {
@@ -101,20 +119,30 @@ export async function handleRequest(engine: Engine, method: string, params: unkn
     if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
     engine.log?.warn({ err: error }, 'the database is damaged: making it again');
     await engine.rebuild(progress);
-    return await work();
+    return work();
   }
 }
 
 function requireHost(engine: Engine, of: string): void {
   const { hosts } = engine.charter();
   if (of.includes('/') || hosts.has(of)) return;
-  throw new Refusal({ code: 'HOST_UNKNOWN', message: `there is no host ${of} in this mesh`, hint: `hosts: ${[...hosts.keys()].join(', ')}; a subject has a slash`, exit: 7 });
+  throw new Refusal({
+    code: 'HOST_UNKNOWN',
+    message: `there is no host ${of} in this mesh`,
+    hint: `hosts: ${[...hosts.keys()].join(', ')}; a subject has a slash`,
+    exit: 7,
+  });
 }
 
 async function readIndex(engine: Engine, { audience = 'operator' }: Params<'index'>): Promise<Answer<'index'>> {
   const { audiences } = engine.charter();
   if (!audiences.has(audience)) {
-    throw new Refusal({ code: 'AUDIENCE_UNKNOWN', message: `there is no audience ${audience} in this mesh`, hint: `known: ${[...audiences.keys()].join(', ')}`, exit: 7 });
+    throw new Refusal({
+      code: 'AUDIENCE_UNKNOWN',
+      message: `there is no audience ${audience} in this mesh`,
+      hint: `known: ${[...audiences.keys()].join(', ')}`,
+      exit: 7,
+    });
   }
   await engine.beliefs.settle();
   const [markdown, json] = viewNames;
@@ -125,7 +153,12 @@ async function readIndex(engine: Engine, { audience = 'operator' }: Params<'inde
 
 async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<Answer<'fetch'>> {
   if (peer !== undefined && (peer === engine.identity.host || !engine.charter().hosts.has(peer))) {
-    throw new Refusal({ code: 'PEER_UNKNOWN', message: `${peer} is no peer of this host`, hint: 'memctl host list', exit: 7 });
+    throw new Refusal({
+      code: 'PEER_UNKNOWN',
+      message: `${peer} is no peer of this host`,
+      hint: 'memctl host list',
+      exit: 7,
+    });
   }
   const outcomes = await runCycle(engine, peer === undefined ? undefined : [peer]);
   return {
@@ -175,4 +208,3 @@ async function submitOp(engine: Engine, { body, sshsig }: Params<'trust.submit'>
   const why = dropped[0]?.detail ?? (pending.length > 0 ? 'it names ops that are not held here' : 'it is held already');
   throw new Refusal({ code: 'OP_REFUSED', message: `the op does not count: ${why}`, hint: 'memctl charter', exit: 6 });
 }
-

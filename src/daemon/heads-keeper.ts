@@ -7,13 +7,11 @@ import type { LogBook } from './log-book.ts';
 import type { TrustState } from './trust-keeper.ts';
 
 export interface HeadsKeeper {
-  /** Compares what was read with what was last seen; what it finds is kept for `requireSound` and `fault`. */
-  check(book: LogBook, trust: TrustState): void;
-  fault(): OperatingError | undefined;
-  /** Throws the fault that `check` found. */
-  requireSound(): void;
+  /** Compares what was read with what was last seen; what it finds is kept for `fault`. */
+  readonly check: (book: LogBook, trust: TrustState) => void;
+  readonly fault: () => OperatingError | undefined;
   /** Writes the heads as they are now, if they moved. Nothing is written over a fault: it must stay visible. */
-  write(book: LogBook, trust: TrustState): Promise<void>;
+  readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
 export function openHeadsKeeper(home: Home): HeadsKeeper {
@@ -26,7 +24,11 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
         checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) });
         for (const [host, head] of Object.entries(last.logs)) {
           const tip = book.tip(host);
-          checkLastHead(host, head, { oid: tip?.oid ?? null, lines: tip?.seq ?? 0, linkAt: (seq) => book.linkAt(host, seq) });
+          checkLastHead(host, head, {
+            oid: tip?.oid ?? null,
+            lines: tip?.seq ?? 0,
+            linkAt: (seq) => book.linkAt(host, seq),
+          });
         }
         fault = undefined;
       } catch (error) {
@@ -35,9 +37,6 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
       }
     },
     fault: () => fault,
-    requireSound() {
-      if (fault !== undefined) throw fault;
-    },
     async write(book, trust) {
       const heads = headsNow(book, trust);
       const text = JSON.stringify(heads);

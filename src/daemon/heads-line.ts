@@ -11,7 +11,14 @@ export function headsLine(engine: Engine): string {
     if (tip !== undefined) heads[log] = tip;
   }
   const { oid, hash } = engine.trust();
-  return printHeads({ mesh: engine.meshId, host: engine.identity.host, heads, trust: { oid, hash }, addresses: addressesOf(engine), version });
+  return printHeads({
+    mesh: engine.meshId,
+    host: engine.identity.host,
+    heads,
+    trust: { oid, hash },
+    addresses: addressesOf(engine),
+    version,
+  });
 }
 
 /** What this host was told or tells of itself. A hint for dialling, never trust. */

@@ -27,7 +27,10 @@ export interface Identity {
 
 const identitySchema: z.ZodType<Identity> = z.strictObject({
   host: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/),
-  mesh: z.string().regex(/^[0-9a-f]{64}$/).nullable(),
+  mesh: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
   listen: z.string().nullable(),
   address: z.string(),
   signer: z.strictObject({ name: z.string(), key: z.string(), unprotected: z.boolean() }).nullable(),

@@ -18,7 +18,12 @@ export interface Founding {
   /** ssh:// URL; undefined takes the machine's name. */
   readonly address: string | undefined;
   readonly machine: string;
-  readonly signer: { readonly name: string; readonly publicKey: SshPublicKey; readonly keyFile: string; readonly unprotected: boolean };
+  readonly signer: {
+    readonly name: string;
+    readonly publicKey: SshPublicKey;
+    readonly keyFile: string;
+    readonly unprotected: boolean;
+  };
   /** Signs in namespace memd-trust; gives the SSHSIG blob, base64. May ask a person. */
   readonly sign: (message: string) => string;
 }
@@ -47,8 +52,16 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
     const address = founding.address ?? defaultAddress(founding.listen, founding.machine);
     const op = foundingOp(host, address, keys, founding);
     const repository = await initRepository(home.repository, { host });
-    await addTrustOps(repository, { ops: [op], author: `memd <${host}@${op.id}>`, seconds: Math.floor(Date.now() / 1_000) });
-    const signer = { name: founding.signer.name, key: founding.signer.keyFile, unprotected: founding.signer.unprotected };
+    await addTrustOps(repository, {
+      ops: [op],
+      author: `memd <${host}@${op.id}>`,
+      seconds: Math.floor(Date.now() / 1_000),
+    });
+    const signer = {
+      name: founding.signer.name,
+      key: founding.signer.keyFile,
+      unprotected: founding.signer.unprotected,
+    };
     await writeIdentity(home, { host, mesh: op.id, listen: founding.listen, address, signer });
     return { mesh: op.id };
   } finally {
@@ -69,7 +82,11 @@ function foundingOp(host: string, address: string, keys: HostKeys, founding: Fou
     newStamp(),
   );
   if (!body.ok) throw refused(body.detail);
-  const op = finishTrustOp(body.value, { key: by.key, signer: by.signer, sshsig: founding.sign(trustOpMessage(body.value)) });
+  const op = finishTrustOp(body.value, {
+    key: by.key,
+    signer: by.signer,
+    sshsig: founding.sign(trustOpMessage(body.value)),
+  });
   if (!op.ok) throw refused(op.detail);
   const { added, dropped } = addOps(emptyTrustSet(op.value.id), [op.value]);
   if (added.length !== 1) throw refused(dropped[0]?.detail ?? 'it is not approved by its own signer');
@@ -77,5 +94,10 @@ function foundingOp(host: string, address: string, keys: HostKeys, founding: Fou
 }
 
 function refused(detail: string): Refusal {
-  return new Refusal({ code: 'OP_REFUSED', message: `the genesis would not count: ${detail}`, hint: 'memctl init --help', exit: 6 });
+  return new Refusal({
+    code: 'OP_REFUSED',
+    message: `the genesis would not count: ${detail}`,
+    hint: 'memctl init --help',
+    exit: 6,
+  });
 }

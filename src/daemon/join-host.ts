@@ -25,11 +25,22 @@ export async function joinHost(options: { home: string; url: string; mesh: strin
     const joined = await joinMesh({
       url: options.url,
       mesh: options.mesh,
-      own: { host: identity.host, sign: keys.sign.publicKey.text, ssh: keys.ssh.publicKey.text, address: identity.address },
+      own: {
+        host: identity.host,
+        sign: keys.sign.publicKey.text,
+        ssh: keys.ssh.publicKey.text,
+        address: identity.address,
+      },
       sshKey: keys.ssh.pem,
       repository,
     });
-    if (!joined.ok) throw new Refusal({ code: 'JOIN_REFUSED', message: `cannot join through ${options.url}: ${joined.detail}`, hint: hints[joined.code] ?? 'memctl host --help', exit: 1 });
+    if (!joined.ok)
+      throw new Refusal({
+        code: 'JOIN_REFUSED',
+        message: `cannot join through ${options.url}: ${joined.detail}`,
+        hint: hints[joined.code] ?? 'memctl host --help',
+        exit: 1,
+      });
     const { meshId, ops, via } = joined.value;
     await addTrustOps(repository, {
       ops: ops.map(({ id, text }) => ({ id, text })),

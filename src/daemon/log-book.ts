@@ -19,19 +19,19 @@ export interface LogCut {
 
 export interface LogBook {
   /** Last usable line of a log and the commit that holds it; undefined when there is none. */
-  tip(log: string): LogTip | undefined;
+  readonly tip: (log: string) => LogTip | undefined;
   /** Link of a usable line. */
-  linkAt(log: string, seq: number): string | undefined;
+  readonly linkAt: (log: string, seq: number) => string | undefined;
   /** Commit of every log. */
-  oids(): Readonly<Record<string, string>>;
-  logs(): readonly string[];
-  cuts(): readonly LogCut[];
+  readonly oids: () => Readonly<Record<string, string>>;
+  readonly logs: () => readonly string[];
+  readonly cuts: () => readonly LogCut[];
   /** Notes lines that are durable and verified, and the commit that holds them. */
-  extend(log: string, lines: readonly VerifiedLine[], oid: string): void;
+  readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
   /** Notes where a log of the repository is cut. */
-  cut(cut: LogCut): void;
+  readonly cut: (cut: LogCut) => void;
   /** Forgets a log, before it is read again. */
-  forget(log: string): void;
+  readonly forget: (log: string) => void;
 }
 
 export function createLogBook(): LogBook {
@@ -43,7 +43,9 @@ export function createLogBook(): LogBook {
       const oid = commits.get(log);
       const chain = links.get(log);
       const link = chain?.at(-1);
-      return oid === undefined || chain === undefined || link === undefined ? undefined : { oid, seq: chain.length, link };
+      return oid === undefined || chain === undefined || link === undefined
+        ? undefined
+        : { oid, seq: chain.length, link };
     },
     linkAt: (log, seq) => links.get(log)?.[seq - 1],
     oids: () => Object.fromEntries(commits),
@@ -106,7 +108,12 @@ export function cutOf(log: string, read: ReadLog): LogCut | undefined {
 
 /** Reads every log of the charter into the book, one after the other; hands the usable lines of each to `take`. */
 export async function loadLogs(
-  options: { readonly repository: Repository; readonly charter: Charter; readonly book: LogBook; readonly progress: (text: string) => void },
+  options: {
+    readonly repository: Repository;
+    readonly charter: Charter;
+    readonly book: LogBook;
+    readonly progress: (text: string) => void;
+  },
   take: (lines: readonly VerifiedLine[]) => void,
 ): Promise<void> {
   const { repository, charter, book, progress } = options;

@@ -22,7 +22,10 @@ function readFlags(argv: readonly string[]): Flags {
     .option('--sync <CRON>', `fetch schedule with seconds (default: '${defaultSync}')`)
     .option('--foreground', 'stay in the foreground (it always does; systemd runs it so)')
     .option('--json', 'print the ready line as JSON')
-    .addHelpText('after', '\nExample:\n  memd --home ~/mesh-alpha --listen 127.0.0.1:7422\nStop it with SIGTERM or Ctrl-C; a second one ends it at once, without loss.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memd --home ~/mesh-alpha --listen 127.0.0.1:7422\nStop it with SIGTERM or Ctrl-C; a second one ends it at once, without loss.',
+    )
     .exitOverride()
     .parse([...argv], { from: 'user' })
     .opts<Flags>();
@@ -34,7 +37,9 @@ async function main(argv: readonly string[]): Promise<void> {
   const memd = await startMemd({ home, listen: flags.listen, sync: flags.sync });
   stopOnSignals(memd);
   const { host, listen, socket } = memd;
-  const ready = flags.json ? JSON.stringify({ ready: true, host, listen, socket }) : `memd ready: host ${host}, ssh ${listen}, socket ${socket}`;
+  const ready = flags.json
+    ? JSON.stringify({ ready: true, host, listen, socket })
+    : `memd ready: host ${host}, ssh ${listen}, socket ${socket}`;
   process.stdout.write(`${ready}\n`);
 }
 

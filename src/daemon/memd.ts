@@ -39,7 +39,12 @@ const syncJitterMs = 5_000;
 export async function startMemd(options: MemdOptions): Promise<Memd> {
   const schedule = options.sync ?? defaultSync;
   if (!cron.validate(schedule)) {
-    throw new Refusal({ code: 'BAD_REQUEST', message: `--sync ${schedule} is not a cron expression`, hint: `for example --sync '${defaultSync}'`, exit: 2 });
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `--sync ${schedule} is not a cron expression`,
+      hint: `for example --sync '${defaultSync}'`,
+      exit: 2,
+    });
   }
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
   const engine = await openEngine({ home: options.home, daemon: true, log });

@@ -11,9 +11,9 @@ export function nearestWords(word: string, known: readonly string[]): string[] {
 /** Levenshtein distance of two short words. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, left] of [...a].entries()) {
+  for (const [i, left] of a.split('').entries()) {
     const next = [i + 1];
-    for (const [j, right] of [...b].entries()) {
+    for (const [j, right] of b.split('').entries()) {
       const replaced = (row[j] ?? 0) + (left === right ? 0 : 1);
       next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }

@@ -30,7 +30,12 @@ export interface Stamp {
 export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Charter): Body[] {
   const { events, session } = transaction;
   if (events.length > transactionEventsMax) {
-    throw new Refusal({ code: 'TOO_MANY_EVENTS', message: `${events.length} events in one transaction; ${transactionEventsMax} is the most`, hint: 'split the file', exit: 2 });
+    throw new Refusal({
+      code: 'TOO_MANY_EVENTS',
+      message: `${events.length} events in one transaction; ${transactionEventsMax} is the most`,
+      hint: 'split the file',
+      exit: 2,
+    });
   }
   const nonces = randomBytes(16 * events.length).toString('hex');
   return events.map((event, index) => {
@@ -70,7 +75,11 @@ function judgeRegistration(
     };
   }
   if (isClaim(event.kind) && known.claims === null) {
-    return { code: 'EVENT_INVALID', message: `class ${name} takes no claims`, hint: `${event.kind} a subject of another class: memctl class list` };
+    return {
+      code: 'EVENT_INVALID',
+      message: `class ${name} takes no claims`,
+      hint: `${event.kind} a subject of another class: memctl class list`,
+    };
   }
   const audience = audienceOf(event);
   if (charter.audiences.has(audience)) return undefined;
@@ -82,11 +91,17 @@ function judgeRegistration(
 }
 
 /** Chains and signs bodies after `from`. */
-export function signLines(bodies: readonly Body[], from: { readonly host: string; readonly seq: number; readonly link: string }, key: SigningKey): VerifiedLine[] {
+export function signLines(
+  bodies: readonly Body[],
+  from: { readonly host: string; readonly seq: number; readonly link: string },
+  key: SigningKey,
+): VerifiedLine[] {
   const lines: Line[] = [];
   let { seq, link } = from;
   for (const body of bodies) {
-    const line = buildLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link }, (message) => signEd25519(key, message));
+    const line = buildLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link }, (message) =>
+      signEd25519(key, message),
+    );
     lines.push(line);
     ({ seq, link } = line);
   }
@@ -98,7 +113,10 @@ export function signLines(bodies: readonly Body[], from: { readonly host: string
 const envelopeBytesMax = 400;
 
 function requireFits(body: Body, where: string): void {
-  const longest = [body.content, body.text, body.hook].reduce((sum, text) => sum + (text === undefined ? 0 : utf8Length(JSON.stringify(text))), 0);
+  const longest = [body.content, body.text, body.hook].reduce(
+    (sum, text) => sum + (text === undefined ? 0 : utf8Length(JSON.stringify(text))),
+    0,
+  );
   if (longest + envelopeBytesMax < lineBytesMax / 2) return;
   const bytes = utf8Length(JSON.stringify(body)) + envelopeBytesMax;
   if (bytes <= lineBytesMax) return;
@@ -111,5 +129,10 @@ function requireFits(body: Body, where: string): void {
 }
 
 function invalid(message: string): Refusal {
-  return new Refusal({ code: 'EVENT_INVALID', message, hint: 'memctl assert --help shows the fields; nothing was appended', exit: 2 });
+  return new Refusal({
+    code: 'EVENT_INVALID',
+    message,
+    hint: 'memctl assert --help shows the fields; nothing was appended',
+    exit: 2,
+  });
 }

@@ -8,7 +8,7 @@ import type { SigningKey } from '../crypto/ed25519.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
 import type { AppendedJson } from './api-types.ts';
-import type { Beliefs } from './beliefs.ts';
+import { requireSoundHeads, type Beliefs } from './beliefs.ts';
 import { readVerifiedLog, type LogBook } from './log-book.ts';
 import { makeBodies, signLines, type Transaction } from './own-log.ts';
 import { Refusal } from './refusal.ts';
@@ -40,7 +40,7 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
   return {
     async commit(transactions) {
       const fold = await beliefs.fold();
-      beliefs.requireSoundHeads();
+      requireSoundHeads(beliefs);
       requireSoundLog(beliefs.book, host);
       const prepared = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
       const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
@@ -86,7 +86,8 @@ function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWrit
 
 /** Full ids for unique prefixes; a retract that names nothing withdraws this host's own live claims on the subject. */
 function resolveReferences(event: BodyInput, fold: Fold, host: string): BodyInput {
-  const supersedes = event.kind === 'retract' && event.supersedes === undefined ? ownLiveClaims(event, fold, host) : event.supersedes;
+  const supersedes =
+    event.kind === 'retract' && event.supersedes === undefined ? ownLiveClaims(event, fold, host) : event.supersedes;
   return {
     ...event,
     ...(supersedes === undefined ? {} : { supersedes: fullIds(supersedes, fold) }),
@@ -95,18 +96,31 @@ function resolveReferences(event: BodyInput, fold: Fold, host: string): BodyInpu
 }
 
 function fullIds(ids: readonly string[], fold: Fold): readonly string[] {
-  return Array.isArray(ids) ? ids.map((id) => fullId(id, fold)) : ids;
+  // What a client sends is judged by the format's own table, later: a list of anything, or no list at all.
+  return Array.isArray(ids)
+    ? ids.map((id: unknown) => (typeof id === 'string' ? fullId(id, fold) : id) as string)
+    : ids;
 }
 
 /** Refuses ID_UNKNOWN, ID_AMBIGUOUS. A full id need not be known: its event may not have arrived yet. */
 function fullId(id: string, fold: Fold): string {
-  if (typeof id !== 'string' || !/^[0-9a-f]{8,63}$/.test(id)) return id;
+  if (!/^[0-9a-f]{8,63}$/.test(id)) return id;
   const [found, second] = idsWithPrefix(fold, id, 2);
   if (found === undefined) {
-    throw new Refusal({ code: 'ID_UNKNOWN', message: `no event has an id that starts with ${id}`, hint: 'memctl log SUBJECT shows ids', exit: 7 });
+    throw new Refusal({
+      code: 'ID_UNKNOWN',
+      message: `no event has an id that starts with ${id}`,
+      hint: 'memctl log SUBJECT shows ids',
+      exit: 7,
+    });
   }
   if (second === undefined) return found;
-  throw new Refusal({ code: 'ID_AMBIGUOUS', message: `several events have ids that start with ${id}`, hint: 'give more digits', exit: 2 });
+  throw new Refusal({
+    code: 'ID_AMBIGUOUS',
+    message: `several events have ids that start with ${id}`,
+    hint: 'give more digits',
+    exit: 2,
+  });
 }
 
 function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly string[] {
@@ -120,12 +134,19 @@ function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly str
   throw new Refusal({
     code: 'SUBJECT_UNKNOWN',
     message: `host ${host} has no live claim on ${event.subject} to retract`,
-    hint: others.length === 0 ? `memctl log ${event.subject}` : `its claims are of ${others.join(', ')}: retract there, or ask a signer`,
+    hint:
+      others.length === 0
+        ? `memctl log ${event.subject}`
+        : `its claims are of ${others.join(', ')}: retract there, or ask a signer`,
     exit: 7,
   });
 }
 
-async function write(writer: LogWriter, bodies: readonly Body[], options: OwnWriterOptions): Promise<{ lines: VerifiedLine[]; oid: string }> {
+async function write(
+  writer: LogWriter,
+  bodies: readonly Body[],
+  options: OwnWriterOptions,
+): Promise<{ lines: VerifiedLine[]; oid: string }> {
   const { host, meshId, key, beliefs } = options;
   const tip = beliefs.book.tip(host);
   let from = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
@@ -193,5 +214,9 @@ function contradictions(id: string, body: Body, fold: Fold): readonly string[] {
 
 function differs(body: Body, other: Body | null): boolean {
   if (other === null) return true;
-  return body.polarity !== other.polarity || body.value !== other.value || (body.value === undefined && body.content !== other.content);
+  return (
+    body.polarity !== other.polarity ||
+    body.value !== other.value ||
+    (body.value === undefined && body.content !== other.content)
+  );
 }

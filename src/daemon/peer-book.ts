@@ -40,6 +40,9 @@ export function createPeerBook(): PeerBook {
       return before?.state !== outcome.state || before.reason !== reason;
     },
     alarms: () => [...peers.values()].flatMap((peer) => peer.alarms),
-    hint: (host) => [...peers.values()].map((peer) => peer.heads?.addresses[host]).find((address) => address !== undefined && address !== ''),
+    hint: (host) =>
+      [...peers.values()]
+        .map((peer) => peer.heads?.addresses[host])
+        .find((address) => address !== undefined && address !== ''),
   };
 }

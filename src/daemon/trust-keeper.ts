@@ -1,10 +1,25 @@
 /** The trust set of this home: read from branch `trust`, grown by what verifies, written back before it counts. */
 import { randomBytes } from 'node:crypto';
 import type { Result } from '../crypto/result.ts';
-import { classAddBody, hostAddBody, signerAddBody, type DraftFault, type Placement, type Stamp } from '../core/trust/build.ts';
+import {
+  classAddBody,
+  hostAddBody,
+  signerAddBody,
+  type DraftFault,
+  type Placement,
+  type Stamp,
+} from '../core/trust/build.ts';
 import { charterOf, type Charter } from '../core/trust/charter.ts';
 import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustOp } from '../core/trust/op.ts';
-import { addOps, emptyTrustSet, maximalOps, previewOp, trustHash, type Added, type TrustSet } from '../core/trust/set.ts';
+import {
+  addOps,
+  emptyTrustSet,
+  maximalOps,
+  previewOp,
+  trustHash,
+  type Added,
+  type TrustSet,
+} from '../core/trust/set.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
 import { Refusal } from './refusal.ts';
@@ -86,7 +101,8 @@ export function draftOp(state: TrustState, request: { op: DraftOp; args: DraftAr
 }
 
 function signerOfKey(charter: Charter, key: string): Approver {
-  for (const signer of charter.signers.values()) if (signer.key.fingerprint === key) return { signer: signer.name, key };
+  for (const signer of charter.signers.values())
+    if (signer.key.fingerprint === key) return { signer: signer.name, key };
   throw new Refusal({
     code: 'SIGNER_UNKNOWN',
     message: `no signer of this mesh has the key ${key}`,
@@ -107,7 +123,12 @@ function bodyOf(op: DraftOp, input: object, stamp: Stamp): Result<TrustBody, Dra
 }
 
 function refusedOp(op: string, detail: string): Refusal {
-  return new Refusal({ code: 'OP_REFUSED', message: `${op} would not count: ${detail}`, hint: 'memctl charter shows what is in effect; nothing was signed', exit: 6 });
+  return new Refusal({
+    code: 'OP_REFUSED',
+    message: `${op} would not count: ${detail}`,
+    hint: 'memctl charter shows what is in effect; nothing was signed',
+    exit: 6,
+  });
 }
 
 /** Puts a drafted body and a signature together. Refuses OP_REFUSED if that is no op. */

@@ -12,8 +12,13 @@ export function makeCommand(cli: Cli): Command {
         `mesh ${charter.mesh}`,
         `trust ${charter.trust}`,
         ...charter.hosts.map((host) => `host ${host.host} ${host.status} ${host.address} (op ${host.op.slice(0, 12)})`),
-        ...charter.signers.map((signer) => `signer ${signer.name} ${signer.key} may sign ${signer.scopes.join(', ')} (op ${signer.op.slice(0, 12)})`),
-        ...charter.classes.map((one) => `class ${one.name}: ${one.claims ?? 'no claims'}, revise ${one.revise ?? '-'}, ${one.description}`),
+        ...charter.signers.map(
+          (signer) =>
+            `signer ${signer.name} ${signer.key} may sign ${signer.scopes.join(', ')} (op ${signer.op.slice(0, 12)})`,
+        ),
+        ...charter.classes.map(
+          (one) => `class ${one.name}: ${one.claims ?? 'no claims'}, revise ${one.revise ?? '-'}, ${one.description}`,
+        ),
         `audiences ${charter.audiences.join(', ')}`,
         ...charter.conflicts.map((conflict) => `CONFLICT ${conflict.kind}: ${conflict.detail}`),
       ]);

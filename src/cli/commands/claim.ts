@@ -33,7 +33,8 @@ interface Verb {
 }
 
 const optionTable = {
-  value: () => new Option('--value <V>', 'the comparable value; two different values of one subject contradict each other'),
+  value: () =>
+    new Option('--value <V>', 'the comparable value; two different values of one subject contradict each other'),
   polarity: () => new Option('--polarity <P>', 'exists (default) or absent').choices(['exists', 'absent']),
   home: () => new Option('--home-ref <REF>', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
   basis: () => new Option('--basis <IDS>', 'ids that this rests on, comma separated'),
@@ -54,7 +55,20 @@ const assertVerb: Verb = {
   kind: 'assert',
   what: 'claim a fact about the world',
   content: '[content]',
-  options: ['value', 'polarity', 'home', 'basis', 'supersedes', 'scope', 'audience', 'confidence', 'lineage', 'hook', 'text', 'names'],
+  options: [
+    'value',
+    'polarity',
+    'home',
+    'basis',
+    'supersedes',
+    'scope',
+    'audience',
+    'confidence',
+    'lineage',
+    'hook',
+    'text',
+    'names',
+  ],
   examples: [
     'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana',
     'memctl assert ssh-route/mini "route verified from desk" --value ops@mini --confidence verified',
@@ -91,7 +105,7 @@ const retractVerb: Verb = {
   content: '[content]',
   options: ['supersedes', 'scope', 'audience', 'lineage'],
   examples: [
-    'memctl retract ssh-route/mini                       withdraws this host\'s own live claims on it',
+    "memctl retract ssh-route/mini                       withdraws this host's own live claims on it",
     'memctl retract ssh-route/mini --supersedes 3fa2b1c0 "measured wrongly"',
   ],
 };
@@ -123,7 +137,9 @@ async function append(cli: Cli, event: BodyInput, session: string): Promise<void
 
 /** Lines that tell a person what an append did. */
 function describeAppended(event: BodyInput, result: AppendedJson): string[] {
-  const lines = [`${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq}), replicated to ${result.replicated} peers`];
+  const lines = [
+    `${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq}), replicated to ${result.replicated} peers`,
+  ];
   if (result.supersedes.length > 0) lines.push(`  supersedes ${result.supersedes.map(shortId).join(', ')}`);
   if (result.contradicts.length > 0) {
     lines.push(`  contradicts ${result.contradicts.map(shortId).join(', ')}: memctl recall ${event.subject}`);
@@ -142,7 +158,8 @@ function eventOf(
   content: string | undefined,
   options: ClaimOptions & { readonly homeRef?: string },
 ): BodyInput {
-  const text = options.textFile === undefined ? undefined : readFileSync(options.textFile === '-' ? 0 : options.textFile, 'utf8');
+  const text =
+    options.textFile === undefined ? undefined : readFileSync(options.textFile === '-' ? 0 : options.textFile, 'utf8');
   const given = {
     content,
     value: options.value,
@@ -159,9 +176,12 @@ function eventOf(
     text,
   };
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { kind, subject, ...Object.fromEntries(present) } as BodyInput;
+  return { kind, subject, ...Object.fromEntries(present) };
 }
 
 function idList(words: string | undefined): string[] | undefined {
-  return words?.split(',').map((word) => word.trim()).filter((word) => word !== '');
+  return words
+    ?.split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
 }

@@ -8,8 +8,16 @@ export function makeCommand(cli: Cli): Command {
     .description('sign a new class of subjects into the charter')
     .argument('<name>', 'slug, for example service')
     .option('--description <TEXT>', 'what it is for', '')
-    .addOption(new Option('--claims <C>', 'facts about the world or rules of behaviour').choices(['fact', 'rule']).default('fact'))
-    .addOption(new Option('--revise <R>', 'may an agent of another host revise an agreed belief?').choices(['mesh', 'host']).default('mesh'))
+    .addOption(
+      new Option('--claims <C>', 'facts about the world or rules of behaviour')
+        .choices(['fact', 'rule'])
+        .default('fact'),
+    )
+    .addOption(
+      new Option('--revise <R>', 'may an agent of another host revise an agreed belief?')
+        .choices(['mesh', 'host'])
+        .default('mesh'),
+    )
     .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
     .addHelpText('after', '\nExample:\n  memctl class add service --description "what runs where"')
     .action(async (name: string, options: { description: string; claims: string; revise: string; key?: string }) => {
@@ -19,7 +27,9 @@ export function makeCommand(cli: Cli): Command {
     });
   const list = new Command('list').description('classes of the charter').action(async () => {
     const { classes } = await cli.call('charter', {});
-    cli.output.result(classes, () => classes.map((one) => `${one.name}: ${one.claims ?? 'no claims'}, ${one.description}`));
+    cli.output.result(classes, () =>
+      classes.map((one) => `${one.name}: ${one.claims ?? 'no claims'}, ${one.description}`),
+    );
   });
   return new Command('class').description('classes of subjects').addCommand(add).addCommand(list);
 }

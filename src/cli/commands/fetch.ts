@@ -12,7 +12,9 @@ export function makeCommand(cli: Cli): Command {
       cli.output.result(peers, () =>
         peers.length === 0
           ? ['no peers: this mesh has one host (memctl host add LINE)']
-          : peers.map((one) => `${one.peer}: ${one.state}, ${one.new} new${one.reason === undefined ? '' : `: ${one.reason}`}`),
+          : peers.map(
+              (one) => `${one.peer}: ${one.state}, ${one.new} new${one.reason === undefined ? '' : `: ${one.reason}`}`,
+            ),
       );
       process.exitCode = peers.length > 0 && peers.every((one) => one.state !== 'up') ? 1 : 0;
     });

@@ -85,12 +85,17 @@ function readRequest(line: string): HostRequest {
 
 async function confirmHost(cli: Cli, request: HostRequest, yes: boolean): Promise<void> {
   const key = parseSshPublicKey(request.sign);
-  if (!key.ok) throw new Refusal({ code: 'OP_REFUSED', message: `host ${request.host} has no usable key: ${key.detail}`, exit: 6 });
+  if (!key.ok)
+    throw new Refusal({
+      code: 'OP_REFUSED',
+      message: `host ${request.host} has no usable key: ${key.detail}`,
+      exit: 6,
+    });
   cli.output.note(`host ${request.host} at ${request.address || '(cannot be dialled)'}`);
   cli.output.note(`fingerprint ${key.value.fingerprint}`);
   cli.output.note(`read aloud: ${fingerprintWords(key.value.fingerprint)}`);
   if (yes) return;
-  if (process.stdin.isTTY !== true) {
+  if (!process.stdin.isTTY) {
     throw new Refusal({
       code: 'SIGN_FAILED',
       message: 'nobody is there to compare the fingerprint',
@@ -99,14 +104,17 @@ async function confirmHost(cli: Cli, request: HostRequest, yes: boolean): Promis
     });
   }
   const answer = await confirm({ message: 'Does the new host show the same words?', initialValue: false });
-  if (isCancel(answer) || !answer) throw new Refusal({ code: 'SIGN_FAILED', message: 'not confirmed; nothing was signed', exit: 6 });
+  if (isCancel(answer) || !answer)
+    throw new Refusal({ code: 'SIGN_FAILED', message: 'not confirmed; nothing was signed', exit: 6 });
 }
 
 function listCommand(cli: Cli): Command {
   return new Command('list').description('hosts of the charter').action(async () => {
     const { hosts } = await cli.call('charter', {});
     cli.output.result(hosts, () =>
-      hosts.map((host) => `${host.host} ${host.status} ${host.address || '(cannot be dialled)'} seq ${host.seq} ${host.key}`),
+      hosts.map(
+        (host) => `${host.host} ${host.status} ${host.address || '(cannot be dialled)'} seq ${host.seq} ${host.key}`,
+      ),
     );
   });
 }

@@ -9,12 +9,16 @@ export function makeCommand(cli: Cli): Command {
     .description('import a Claude Code memory folder or JSON lines')
     .argument('<path>', 'folder with MEMORY.md, or a .jsonl file')
     .option('--dry-run', 'say what would be done, and do nothing')
-    .addHelpText('after', '\nExamples:\n  memctl import ~/.claude/projects/x/memory --dry-run\n  memctl import facts.jsonl')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memctl import ~/.claude/projects/x/memory --dry-run\n  memctl import facts.jsonl',
+    )
     .action(async (path: string, options: { dryRun?: boolean }) => {
-      const { kind, events, skipped } = await readImport(resolve(path));
+      const { kind, events, skipped, noted } = await readImport(resolve(path));
       const dryRun = options.dryRun === true;
       const done = await cli.call('import', { kind, events, skipped, dryRun });
       const { subjects, ...report } = done;
+      for (const { what, why } of noted) cli.output.note(`note: ${what}: ${why}`);
       cli.output.result(report, () => [
         ...(dryRun ? subjects.map((subject) => `would add ${subject}`) : []),
         ...report.skipped.map(({ what, why }) => `skipped ${what}: ${why}`),

@@ -25,7 +25,10 @@ export function makeCommand(cli: Cli): Command {
     .option('--signer <PUBFILE>', 'ssh public key of the first signer; default: a terminal asks, else one is made')
     .option('--as <NAME>', "the signer's name; default: the user's")
     .option('--key <PRIVFILE>', "the signer's private key; default: beside PUBFILE")
-    .addHelpText('after', '\nExamples:\n  memctl init --host alpha\n  memctl init --host alpha --signer ~/.ssh/id_ed25519.pub --as craig')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memctl init --host alpha\n  memctl init --host alpha --signer ~/.ssh/id_ed25519.pub --as craig',
+    )
     .action(async (options: InitOptions) => {
       const made = await runInit(cli.home(), options);
       cli.output.result({ mesh: made.mesh, host: made.host, signer: made.signer, key: made.key }, () => [
@@ -35,7 +38,9 @@ export function makeCommand(cli: Cli): Command {
         'next: memd, or npm start in the checkout; then memctl status',
       ]);
       if (made.unprotected) {
-        cli.output.note(`note: ${made.key} has no passphrase: any process of this user can sign with it (ssh-keygen -p -f ${made.key})`);
+        cli.output.note(
+          `note: ${made.key} has no passphrase: any process of this user can sign with it (ssh-keygen -p -f ${made.key})`,
+        );
       }
     });
 }
@@ -52,7 +57,12 @@ export async function runInit(
     listen: options.listen ?? null,
     address: options.address,
     machine: hostname(),
-    signer: { name: signer.name, publicKey: signer.key.publicKey, keyFile: signer.key.file, unprotected: signer.unprotected },
+    signer: {
+      name: signer.name,
+      publicKey: signer.key.publicKey,
+      keyFile: signer.key.file,
+      unprotected: signer.unprotected,
+    },
     sign: (message) => signWithKey(signer.key, 'memd-trust', message),
   });
   return { mesh, host, signer: signer.name, key: signer.key.file, unprotected: signer.unprotected };

@@ -18,7 +18,10 @@ export function makeCommand(cli: Cli): Command {
       const { mesh, host, root, heads } = status;
       cli.output.result({ mesh, host, root, heads }, () => [
         `joined mesh ${mesh} as ${host}`,
-        ...peers.map((peer) => `${peer.peer}: ${peer.state}, ${peer.new} new${peer.reason === undefined ? '' : `: ${peer.reason}`}`),
+        ...peers.map(
+          (peer) =>
+            `${peer.peer}: ${peer.state}, ${peer.new} new${peer.reason === undefined ? '' : `: ${peer.reason}`}`,
+        ),
         `root ${root}`,
         'next: memd, or npm start in the checkout',
       ]);

@@ -47,7 +47,16 @@ function describeRecall(answer: RecallJson, now: number): string[] {
       if (!claim) return [];
       const head = answer.status === 'served' ? [] : [`${answer.status.toUpperCase()}: ${subject}`];
       const text = answer.text === undefined ? [] : ['', answer.text];
-      return [...head, saying(claim), `  ${claimLine(claim, now)}`, ...homeLine(claim), ...corroborated(answer), ...notes, ...(answer.status === 'contested' ? ['  set aside:', ...sides] : []), ...text];
+      return [
+        ...head,
+        saying(claim),
+        `  ${claimLine(claim, now)}`,
+        ...homeLine(claim),
+        ...corroborated(answer),
+        ...notes,
+        ...(answer.status === 'contested' ? ['  set aside:', ...sides] : []),
+        ...text,
+      ];
     }
     case 'parked':
       return [
@@ -56,13 +65,18 @@ function describeRecall(answer: RecallJson, now: number): string[] {
         `  way out: on the host that was wrong, memctl retract ${subject}; or ask the operator`,
       ];
     case 'undecided':
-      return [`UNDECIDED: ${subject} has an open question`, ...claims.map((side) => `  ${saying(side)}\n    ${claimLine(side, now)}`)];
+      return [
+        `UNDECIDED: ${subject} has an open question`,
+        ...claims.map((side) => `  ${saying(side)}\n    ${claimLine(side, now)}`),
+      ];
     case 'superseded':
     case 'retracted':
       return [
         `${answer.status.toUpperCase()}: ${subject}`,
         ...sides,
-        ...(replacedBy ? [`  replaced by ${shortId(replacedBy.id)} on ${replacedBy.subject}: ${saying(replacedBy)}`] : []),
+        ...(replacedBy
+          ? [`  replaced by ${shortId(replacedBy.id)} on ${replacedBy.subject}: ${saying(replacedBy)}`]
+          : []),
       ];
     case 'quarantined':
       return [`QUARANTINED: ${subject} is known only from untrusted text`, ...sides];
@@ -83,12 +97,21 @@ export function saying(claim: ClaimJson): string {
 /** Who says it: id, level, host, session, claimed time, confidence. */
 export function claimLine(claim: ClaimJson, now: number): string {
   const by = claim.signer === undefined ? claim.level : `signed by ${claim.signer}`;
-  const parts = [shortId(claim.id), `${claim.host}:${claim.seq}`, by, oneLine(claim.session), ago(claim.at, now), claim.confidence];
+  const parts = [
+    shortId(claim.id),
+    `${claim.host}:${claim.seq}`,
+    by,
+    oneLine(claim.session),
+    ago(claim.at, now),
+    claim.confidence,
+  ];
   return [...parts, ...(claim.status === undefined ? [] : [claim.status])].join(' · ');
 }
 
 function homeLine(claim: ClaimJson): string[] {
-  return claim.home === undefined ? [] : [`  home: ${oneLine(claim.home)} (not read: the copy here may be older than its home)`];
+  return claim.home === undefined
+    ? []
+    : [`  home: ${oneLine(claim.home)} (not read: the copy here may be older than its home)`];
 }
 
 function corroborated(answer: RecallJson): string[] {

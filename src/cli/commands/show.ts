@@ -20,7 +20,10 @@ function describeEvent(shown: ShowEventJson): string[] {
     `  status: ${shown.status}${shown.reason === undefined ? '' : ` (${shown.reason})`}`,
     `  level: ${shown.level}`,
     ...(shown.supersededBy.length > 0 ? [`  superseded by: ${shown.supersededBy.join(', ')}`] : []),
-    ...shown.lines.map(({ log, seq, auth }) => `  carried by ${log}:${seq}${auth ? `, approved by ${auth.signer} (${auth.valid ? 'valid' : 'NOT VALID'})` : ''}`),
+    ...shown.lines.map(
+      ({ log, seq, auth }) =>
+        `  carried by ${log}:${seq}${auth ? `, approved by ${auth.signer} (${auth.valid ? 'valid' : 'NOT VALID'})` : ''}`,
+    ),
     JSON.stringify(shown.event, null, 2),
   ];
 }

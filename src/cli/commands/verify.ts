@@ -10,10 +10,14 @@ export function makeCommand(cli: Cli): Command {
     .action(async (options: { deep?: boolean }) => {
       const report = await cli.call('verify', { deep: options.deep === true });
       cli.output.result(report, () => [
-        ...Object.entries(report.logs).map(([host, log]) => `${host}: ${log.lines} lines, link ${log.link.slice(0, 12)}`),
+        ...Object.entries(report.logs).map(
+          ([host, log]) => `${host}: ${log.lines} lines, link ${log.link.slice(0, 12)}`,
+        ),
         `root ${report.root}`,
         ...report.problems.map((problem) => `PROBLEM ${problem}`),
-        report.ok ? 'clean' : `${report.problems.length} problems; git objects are the truth, the rest comes back with: memctl rebuild`,
+        report.ok
+          ? 'clean'
+          : `${report.problems.length} problems; git objects are the truth, the rest comes back with: memctl rebuild`,
       ]);
       process.exitCode = report.ok ? 0 : 1;
     });

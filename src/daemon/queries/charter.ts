@@ -13,8 +13,18 @@ export function charterJson(engine: Engine, database: StateDatabase): CharterJso
     mesh: charter.meshId,
     trust: engine.trust().hash,
     hosts,
-    signers: [...charter.signers.values()].map(({ name, key, scopes, op }) => ({ name, key: key.fingerprint, scopes, op })),
-    classes: [...charter.classes].map(([name, { revise, claims, description }]) => ({ name, revise, claims, description })),
+    signers: [...charter.signers.values()].map(({ name, key, scopes, op }) => ({
+      name,
+      key: key.fingerprint,
+      scopes,
+      op,
+    })),
+    classes: [...charter.classes].map(([name, { revise, claims, description }]) => ({
+      name,
+      revise,
+      claims,
+      description,
+    })),
     audiences: [...charter.audiences.keys()],
     conflicts: charter.conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}` })),
   };

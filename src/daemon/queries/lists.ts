@@ -12,9 +12,16 @@ export function listEvents(database: StateDatabase, of: string, limit: number): 
 }
 
 function eventsOfSubject(database: StateDatabase, subject: string, limit: number): ClaimJson[] {
-  const rows = database.eventsOfSubject(subject).toSorted((a, b) => compare(a.at, b.at) || compare(a.log, b.log) || a.seq - b.seq);
+  const rows = database
+    .eventsOfSubject(subject)
+    .toSorted((a, b) => compare(a.at, b.at) || compare(a.log, b.log) || a.seq - b.seq);
   if (rows.length === 0) {
-    throw new Refusal({ code: 'SUBJECT_UNKNOWN', message: `no event is about ${subject}`, hint: 'memctl log HOST lists what a host said', exit: 7 });
+    throw new Refusal({
+      code: 'SUBJECT_UNKNOWN',
+      message: `no event is about ${subject}`,
+      hint: 'memctl log HOST lists what a host said',
+      exit: 7,
+    });
   }
   return claimsOf(rows.slice(-limit));
 }
@@ -36,7 +43,11 @@ export function listParks(database: StateDatabase): ParkJson[] {
       subject,
       scope,
       // Claimed times, for display: the newest side is what made it a park.
-      since: claims.map(({ at }) => at).toSorted(compare).at(-1) ?? '',
+      since:
+        claims
+          .map(({ at }) => at)
+          .toSorted(compare)
+          .at(-1) ?? '',
       claims,
       alarm: flags.includes('signers-disagree') ? 'SIGNERS_DISAGREE' : 'PARKED',
     };

@@ -8,16 +8,30 @@ import { viewOfRow } from './stored-event.ts';
 /** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
 export function show(database: StateDatabase, set: TrustSet, prefix: string): ShowEventJson | ShowOpJson {
   if (!/^[0-9a-f]{8,64}$/.test(prefix)) {
-    throw new Refusal({ code: 'BAD_REQUEST', message: `an id is 8 to 64 hex digits, not ${JSON.stringify(prefix.slice(0, 80))}`, exit: 2 });
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `an id is 8 to 64 hex digits, not ${JSON.stringify(prefix.slice(0, 80))}`,
+      exit: 2,
+    });
   }
   const ops = [...set.held.keys(), ...set.unsupported.keys()].filter((id) => id.startsWith(prefix));
   const ids = [...new Set([...database.idsByPrefix(prefix, 2), ...ops])];
   const [id] = ids;
   if (id === undefined) {
-    throw new Refusal({ code: 'ID_UNKNOWN', message: `nothing here has an id that starts with ${prefix}`, hint: 'memctl log HOST shows ids', exit: 7 });
+    throw new Refusal({
+      code: 'ID_UNKNOWN',
+      message: `nothing here has an id that starts with ${prefix}`,
+      hint: 'memctl log HOST shows ids',
+      exit: 7,
+    });
   }
   if (ids.length > 1) {
-    throw new Refusal({ code: 'ID_AMBIGUOUS', message: `several ids start with ${prefix}`, hint: 'give more digits', exit: 2 });
+    throw new Refusal({
+      code: 'ID_AMBIGUOUS',
+      message: `several ids start with ${prefix}`,
+      hint: 'give more digits',
+      exit: 2,
+    });
   }
   return ops.length > 0 ? showOp(set, id) : showEvent(database, id);
 }
@@ -47,7 +61,12 @@ function showOp(set: TrustSet, id: string): ShowOpJson {
   return {
     id,
     op: op.body,
-    status: held === undefined ? `not supported yet: ${op.unsupported}` : maximalOps(set).includes(id) ? 'valid, newest' : 'valid',
+    status:
+      held === undefined
+        ? `not supported yet: ${op.unsupported}`
+        : maximalOps(set).includes(id)
+          ? 'valid, newest'
+          : 'valid',
     // Only ops whose approval verified are in the set.
     auth: { signer, key, valid: held !== undefined },
   };

@@ -12,7 +12,9 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
   const heads = headsIn(database, engine);
   const counts = JSON.parse(meta['counts'] ?? '{}') as Partial<StateCounts>;
   const alarms = [...localAlarms(engine, JSON.parse(meta['cuts'] ?? '[]') as LogCut[]), ...foldAlarms(database)];
-  const peers = [...engine.charter().hosts.keys()].filter((name) => name !== engine.identity.host).map((name) => peerJson(engine, heads, name));
+  const peers = [...engine.charter().hosts.keys()]
+    .filter((name) => name !== engine.identity.host)
+    .map((name) => peerJson(engine, heads, name));
   return {
     mesh: engine.meshId,
     host: engine.identity.host,
@@ -85,8 +87,14 @@ function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
   const rewound = engine.beliefs.headsFault();
   return [
     ...(rewound === undefined ? [] : [{ kind: rewound.code, detail: rewound.message }]),
-    ...cuts.map(({ log, seq, code, detail }) => ({ kind: 'LOG_CUT', host: log, detail: `log ${log} is cut at line ${seq} (${code}): ${detail}` })),
-    ...engine.peerBook.alarms().map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),
+    ...cuts.map(({ log, seq, code, detail }) => ({
+      kind: 'LOG_CUT',
+      host: log,
+      detail: `log ${log} is cut at line ${seq} (${code}): ${detail}`,
+    })),
+    ...engine.peerBook
+      .alarms()
+      .map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),
     ...engine.charter().conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}` })),
   ];
 }

@@ -22,7 +22,10 @@ interface LogReport {
  * Reads every log again from git and verifies it; folds it from nothing and compares roots. Deep: every host signature,
  * every object, every database row, every byte of every plain copy, every view file.
  */
-export async function verify(engine: Engine, options: { readonly deep: boolean; readonly progress: (text: string) => void }): Promise<VerifyJson> {
+export async function verify(
+  engine: Engine,
+  options: { readonly deep: boolean; readonly progress: (text: string) => void },
+): Promise<VerifyJson> {
   const { deep, progress } = options;
   await engine.beliefs.settle();
   const { charter, hash } = engine.trust();
@@ -59,11 +62,21 @@ async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<Lo
   const { lines, tip } = read.extension;
   const cut = cutOf(log, read);
   const problems = cut === undefined ? [] : [`log ${log} line ${cut.seq}: ${cut.code}: ${cut.detail}`];
-  const copies = deep ? checkPlainCopy(engine.home, log, lines.map((line) => line.text)).map(sentence) : [];
+  const copies = deep
+    ? checkPlainCopy(
+        engine.home,
+        log,
+        lines.map((line) => line.text),
+      ).map(sentence)
+    : [];
   return { lines, link: tip.link, problems: [...problems, ...copies] };
 }
 
-function checkRows(engine: Engine, fold: ReturnType<typeof createFold>, lines: readonly VerifiedLine[]): readonly Problem[] {
+function checkRows(
+  engine: Engine,
+  fold: ReturnType<typeof createFold>,
+  lines: readonly VerifiedLine[],
+): readonly Problem[] {
   const subjects = ['', ...subjectsOf(fold)];
   return checkDatabase(engine.beliefs.database, {
     events: eventRows(fold, subjects),
@@ -78,7 +91,14 @@ function checkViews(engine: Engine): Problem[] {
     viewNames.flatMap((name) => {
       const state = viewFileState(engine.home, audience, name);
       if (state === 'as written') return [];
-      return [{ file: `views/${audience}/${name}`, place: 'whole file', detail: state, hint: 'memctl rebuild writes it again; a hand edit is kept beside it' }];
+      return [
+        {
+          file: `views/${audience}/${name}`,
+          place: 'whole file',
+          detail: state,
+          hint: 'memctl rebuild writes it again; a hand edit is kept beside it',
+        },
+      ];
     }),
   );
 }

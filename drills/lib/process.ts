@@ -63,7 +63,7 @@ export function startProcess(request: ProcessRequest): DrillProcess {
       for (const wake of waiting) wake();
     }
   });
-  const groupAlive = (): boolean => pid > 0 && isAlive(-pid);
+  const groupAlive = (): boolean => pid > 0 && isAlive(-pid) && !onlyZombies(pid);
   const kill = (whole: boolean): void => send(whole ? -pid : pid, 'SIGKILL');
   return {
     pid,
@@ -125,7 +125,29 @@ function send(target: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Whether a process (or, negative, a group) exists and is no zombie. */
+/** True when every member of a group has ended and only waits for its parent to notice (Linux; false elsewhere). */
+function onlyZombies(group: number): boolean {
+  const states = allProcesses().flatMap((pid) => {
+    const fields = /\) (\S) \d+ (\d+) /.exec(readProc(pid, 'stat'));
+    return fields !== null && Number(fields[2]) === group ? [fields[1]] : [];
+  });
+  return states.length > 0 && states.every((state) => state === 'Z');
+}
+
+function allProcesses(): number[] {
+  if (!existsSync('/proc/self/stat')) return [];
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Whether a process (or, negative, a group) exists. */
 function isAlive(target: number): boolean {
   try {
     process.kill(target, 0);
@@ -161,15 +183,5 @@ export function killProcess(pid: number): void {
 
 /** Processes whose command line holds this text (Linux: from /proc; empty elsewhere), this process left out. */
 export function processesMentioning(text: string): number[] {
-  if (!existsSync('/proc/self/cmdline')) return [];
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
-  return pids.filter((pid) => pid !== process.pid && mentions(pid, text));
-}
-
-function mentions(pid: number, text: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
-  } catch {
-    return false;
-  }
+  return allProcesses().filter((pid) => pid !== process.pid && readProc(pid, 'cmdline').includes(text));
 }

@@ -3,6 +3,7 @@
  * segment and the entries of the three open folders, so that nothing is read for an append however long the log is.
  */
 
+import fs from 'node:fs';
 import path from 'node:path';
 import type { Body } from '../core/event.ts';
 import { segmentFanout } from '../core/limits.ts';
@@ -53,7 +54,9 @@ export async function readWriterState(repository: Repository, host: string): Pro
   const oid = readRef(repository, ref);
   if (oid === null) return emptyState;
   // The branch may have been moved by a process that was killed between rename and fsync; what it points at is durable.
-  await syncDirectories(repository.disk, [path.dirname(path.join(repository.gitDir, ref))]);
+  // (With packed refs there may be no such folder.)
+  const folder = path.dirname(path.join(repository.gitDir, ref));
+  if (fs.existsSync(folder)) await syncDirectories(repository.disk, [folder]);
   const reader = openReader(repository);
   try {
     const layout = await readLogLayout(reader, oid);

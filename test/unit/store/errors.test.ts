@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { diskError, isOperatingError, OperatingError, operatingCodes, printable } from '../../../src/store/errors.ts';
+
+describe('operating errors', () => {
+  test('an error carries its code, the retry of that code and a hint', () => {
+    const error = new OperatingError('REF_LOCKED', 'x.lock exists', { hint: 'restart memd' });
+    expect(error).toMatchObject({ code: 'REF_LOCKED', retry: 'later', hint: 'restart memd', message: 'x.lock exists' });
+    expect(isOperatingError(error, 'REF_LOCKED')).toBe(true);
+    expect(isOperatingError(error, 'REF_CHANGED')).toBe(false);
+    expect(isOperatingError(new Error('REF_LOCKED'))).toBe(false);
+  });
+
+  test('a full disk is told apart from other disk failures', () => {
+    const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    const broken = Object.assign(new Error('io'), { code: 'EIO' });
+    expect(diskError(full, 'write', '/h/x')).toMatchObject({ code: 'DISK_FULL', cause: full });
+    expect(diskError(broken, 'write', '/h/x')).toMatchObject({ code: 'DISK_FAILED', message: 'cannot write /h/x: EIO' });
+    const typed = new OperatingError('REF_CHANGED', 'moved');
+    expect(diskError(typed, 'write', '/h/x')).toBe(typed);
+  });
+
+  test('every code is an upper-case word, so that scripts can match it', () => {
+    for (const code of Object.keys(operatingCodes)) expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+  });
+});
+
+describe('printable', () => {
+  test.each([
+    ['an escape sequence', 'a\u001b[31mred', 'a [31mred'],
+    ['a newline and NUL', 'a\r\n\u0000b', 'a b'],
+    ['C1 controls', 'a\u009bb', 'a b'],
+    ['bidirectional controls and line separators', 'a\u202e\u2028\u2066b', 'a b'],
+    ['ordinary text in other scripts', 'héllo мир', 'héllo мир'],
+  ])('%s', (_, text, expected) => {
+    expect(printable(text)).toBe(expected);
+  });
+
+  test('long text is cut', () => {
+    expect(printable('x'.repeat(1_000), 10)).toBe(`${'x'.repeat(10)}…`);
+  });
+});

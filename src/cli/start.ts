@@ -25,9 +25,10 @@ async function start(argv: readonly string[]): Promise<void> {
   say(`index  ${join(memd.engine.home.views, 'operator', 'INDEX.md')}`);
   say('');
   say('next, in another terminal:');
-  say('  bin/memctl lesson lesson/quote-paths "Quote every path in shell commands"');
-  say('  bin/memctl index');
-  say('  bin/memctl status');
+  const memctl = valueOf(argv, '--home') === undefined ? 'bin/memctl' : `bin/memctl --home ${home}`;
+  say(`  ${memctl} lesson lesson/quote-paths "Quote every path in shell commands"`);
+  say(`  ${memctl} index`);
+  say(`  ${memctl} status`);
   say('Ctrl-C stops it.');
 }
 

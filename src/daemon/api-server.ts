@@ -16,7 +16,7 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   /** Stops listening, waits for the requests under way, ends the connections. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

@@ -30,8 +30,15 @@ export interface EngineOptions {
   /** True in memd: derived files follow on a timer, and statuses say that a daemon runs. */
   readonly daemon: boolean;
   readonly log?: Logger;
+  /** Told when the charter may say something else than before. */
+  readonly onCharter?: () => void;
   /** Told what long work is at. */
   readonly progress?: (text: string) => void;
+}
+
+export interface ListenPorts {
+  readonly asked: number;
+  readonly found: number;
 }
 
 export interface Engine {
@@ -53,9 +60,9 @@ export interface Engine {
   admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
   /** Makes everything derived again from the repository. */
   rebuild(progress: (text: string) => void): Promise<void>;
-  /** Address on which the ssh server listens; null without one. */
-  listen(): string | null;
-  listening(listen: string): void;
+  /** The port that the ssh server was asked to listen on and the one that it found; null without a server. */
+  ports(): ListenPorts | null;
+  listening(ports: ListenPorts): void;
   /** Finishes what is under way and releases the lock. */
   close(): Promise<void>;
 }
@@ -94,7 +101,7 @@ function assemble(parts: Parts): Engine {
   const { options, home, identity, meshId, repository, lock } = parts;
   const { daemon, log, progress = () => undefined } = options;
   let trust = parts.trust;
-  let listen: string | null = null;
+  let ports: ListenPorts | null = null;
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, repository, trust: () => trust, daemon, log, progress });
   const queue = openQueue(parts, keys, beliefs);
@@ -102,7 +109,10 @@ function assemble(parts: Parts): Engine {
   const admitTrust = async (ops: readonly TrustOp[], via: string): Promise<Added> => {
     const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
     trust = state;
-    if (report.added.length + report.unsupported.length > 0) await beliefs.recharter();
+    if (report.added.length + report.unsupported.length > 0) {
+      await beliefs.recharter();
+      options.onCharter?.();
+    }
     return report;
   };
   const peers = createPeers({
@@ -128,8 +138,8 @@ function assemble(parts: Parts): Engine {
       await queue.idle();
       await beliefs.rebuild(said);
     },
-    listen: () => listen,
-    listening: (address) => void (listen = address),
+    ports: () => ports,
+    listening: (now) => void (ports = now),
     async close() {
       peers.close();
       await queue.idle();

@@ -21,8 +21,11 @@ export function headsLine(engine: Engine): string {
   });
 }
 
-/** What this host was told or tells of itself. A hint for dialling, never trust. */
+/** What this host tells of itself: a hint for dialling, never trust. A probed port takes the place of the one it stands for. */
 function addressesOf(engine: Engine): Readonly<Record<string, string>> {
-  const own = engine.identity.address;
-  return own === '' ? {} : { [engine.identity.host]: own };
+  const { host, address } = engine.identity;
+  const ports = engine.ports();
+  if (address === '') return {};
+  const moved = ports !== null && address.endsWith(`:${ports.asked}`);
+  return { [host]: moved ? address.replace(/:\d+$/, `:${ports.found}`) : address };
 }

@@ -41,3 +41,12 @@ export function defaultAddress(listen: string | null, machine: string): string {
   const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine;
   return `ssh://${name}:${port}`;
 }
+
+export function sameListen(a: ListenAddress, b: ListenAddress): boolean {
+  return a.address === b.address && a.port === b.port;
+}
+
+/** ADDRESS:PORT; IPv6 in brackets. */
+export function printListen({ address, port }: ListenAddress): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+}

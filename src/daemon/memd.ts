@@ -2,13 +2,11 @@
 import cron from 'node-cron';
 import { pino, type Logger } from 'pino';
 import { socketAddress } from '../store/home.ts';
-import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
-import { serveApi } from './api-server.ts';
+import { serveApi, type ApiServer } from './api-server.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
-import { chooseListen, type ListenAddress } from './listen-address.ts';
-import { headsLine } from './heads-line.ts';
+import { openSshListener } from './ssh-listener.ts';
 import { runCycle } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
 
@@ -47,23 +45,30 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     });
   }
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
-  const engine = await openEngine({ home: options.home, daemon: true, log });
+  let follow = (): void => undefined;
+  const engine = await openEngine({ home: options.home, daemon: true, log, onCharter: () => follow() });
+  const ends: (() => Promise<unknown>)[] = [() => engine.close()];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  };
   try {
-    return await serve(engine, { schedule, listen: options.listen ?? engine.identity.listen, log });
+    const ssh = await openSshListener(engine, options.listen ?? engine.identity.listen);
+    ends.push(ssh.close);
+    follow = () => void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
+    ends.push((await openApi(engine, log)).close);
+    ends.push(keepSchedule(engine, schedule, log));
+    const { host } = engine.identity;
+    log.info({ host, listen: ssh.listening() }, 'memd serves');
+    return { host, listen: ssh.listening(), socket: engine.home.socket, engine, stop };
   } catch (error) {
-    await engine.close();
+    await stop();
     throw error;
   }
 }
 
-async function serve(engine: Engine, options: { schedule: string; listen: string | null; log: Logger }): Promise<Memd> {
-  const { log } = options;
-  const ssh = await openSshServer(engine, chooseListen(options.listen, engine.charter().hosts.size), log);
-  const socket = socketAddress(engine.home, process.cwd());
-  const listen = `${ssh.address.includes(':') ? `[${ssh.address}]` : ssh.address}:${ssh.port}`;
-  engine.listening(listen);
-  const api = await serveApi({
-    socketPath: socket,
+function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
+  return serveApi({
+    socketPath: socketAddress(engine.home, process.cwd()),
     handle: (method, params, progress) => handleRequest(engine, method, params, progress),
     describe: (error) => {
       const described = describeError(error);
@@ -71,34 +76,14 @@ async function serve(engine: Engine, options: { schedule: string; listen: string
       return described;
     },
   });
+}
+
+/** Cycles on the schedule and once at the start. @returns what ends it. */
+function keepSchedule(engine: Engine, schedule: string, log: Logger): () => Promise<unknown> {
   const cycle = (): void => {
     runCycle(engine).catch((error: unknown) => log.error({ err: error }, 'a sync cycle failed'));
   };
-  const task = cron.schedule(options.schedule, cycle, { noOverlap: true, maxRandomDelay: syncJitterMs });
+  const task = cron.schedule(schedule, cycle, { noOverlap: true, maxRandomDelay: syncJitterMs });
   setImmediate(cycle);
-  log.info({ host: engine.identity.host, listen }, 'memd serves');
-  return {
-    host: engine.identity.host,
-    listen,
-    socket: engine.home.socket,
-    engine,
-    async stop() {
-      await task.stop();
-      await api.close();
-      await ssh.close();
-      await engine.close();
-      log.info('memd stopped');
-    },
-  };
-}
-
-function openSshServer(engine: Engine, listen: ListenAddress, log: Logger): Promise<SshServer> {
-  return startSshServer({
-    hostKey: engine.keys.ssh.pem,
-    repositoryDir: engine.home.repository,
-    listen,
-    charterHosts: () => engine.charter().hosts,
-    heads: () => headsLine(engine),
-    onNote: (note) => log.warn(note, 'ssh'),
-  });
+  return async () => task.stop();
 }

@@ -2,12 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { segmentPath } from '../../../src/core/segments.ts';
-import { planSegments } from '../../../src/core/segments.ts';
+import { planSegments, segmentPath } from '../../../src/core/segments.ts';
 import { encodeCommit, encodeObject, type EncodedObject } from '../../../src/store/git/object-id.ts';
 import { writeObjects } from '../../../src/store/git/objects.ts';
 import { logRef } from '../../../src/store/git/refs.ts';
 import type { Repository } from '../../../src/store/git/repository.ts';
+import type { TestNode } from './node.ts';
 
 /** An entry of a made-up tree: bytes of a file, another tree, or any mode with any id. */
 export type Entry = string | Buffer | Folder | { readonly mode: string; readonly oid: string };
@@ -86,3 +86,16 @@ export function git(repository: Repository, ...args: readonly string[]): string 
   return execFileSync('git', ['--git-dir', repository.gitDir, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: { PATH: process.env['PATH'] ?? '', GIT_CONFIG_GLOBAL: '/dev/null' } }).trim();
 }
 
+const extraFiles = new Map<TestNode, [string, string][]>();
+
+/** alpha serves its trust branch with one more file in it, and says so. */
+export async function serveTrustFile(alpha: TestNode, id: string, content: string): Promise<void> {
+  const files = [...alpha.set().held.values()].map(({ op }): [string, string] => [op.id, `${op.text}\n`]);
+  const extra = extraFiles.get(alpha) ?? [];
+  extra.push([id, content]);
+  extraFiles.set(alpha, extra);
+  const folder: Record<string, Record<string, string>> = {};
+  for (const [name, text] of [...files, ...extra]) (folder[name.slice(0, 2)] ??= {})[`${name}.json`] = text;
+  const oid = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder));
+  alpha.lie((heads) => ({ ...heads, trust: { oid, hash: 'e'.repeat(64) } }));
+}

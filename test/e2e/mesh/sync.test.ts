@@ -7,7 +7,7 @@ import { listLogs } from '../../../src/store/git/refs.ts';
 import { readLog } from '../../../src/store/log-store.ts';
 import { craig, hostAdd, otherOp, testSigner } from '../../lib/trust-ops.ts';
 import { createPeers } from '../../../src/mesh/peers.ts';
-import { git, writeCommit, writeTree, type Folder } from './hostile.ts';
+import { git, serveTrustFile, writeCommit, writeTree, type Folder } from './hostile.ts';
 import { introduce, meshId, meshOps, startNode, type TestNode } from './node.ts';
 
 /** Nothing is left of a fetch: no quarantine, no broken object, every object reachable is there. */
@@ -199,19 +199,6 @@ describe('trust first', () => {
     expectClean(beta);
   });
 });
-
-/** alpha serves its trust branch with one more file in it, and says so. */
-async function serveTrustFile(alpha: TestNode, id: string, content: string): Promise<void> {
-  const files = [...alpha.set().held.values()].map(({ op }): [string, string] => [op.id, `${op.text}\n`]);
-  const extra = extraFiles.get(alpha) ?? [];
-  extra.push([id, content]);
-  extraFiles.set(alpha, extra);
-  const folder: Record<string, Record<string, string>> = {};
-  for (const [name, text] of [...files, ...extra]) (folder[name.slice(0, 2)] ??= {})[`${name}.json`] = text;
-  const oid = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder));
-  alpha.lie((heads) => ({ ...heads, trust: { oid, hash: 'e'.repeat(64) } }));
-}
-const extraFiles = new Map<TestNode, [string, string][]>();
 
 test('damage in our own copy is ours: it is named, the peer is not blamed, nothing is overwritten', async () => {
   const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];

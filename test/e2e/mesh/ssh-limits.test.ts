@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import ssh2, { type Client, type ClientChannel } from 'ssh2';
+import { expect, onTestFinished, test } from 'vitest';
+import { printFetchRequest } from '../../../src/mesh/fetch-v2.ts';
+import { startSshServer, type ServerNote, type SshServer } from '../../../src/mesh/ssh-server.ts';
+import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
+import { temporaryFolder } from '../../lib/temporary.ts';
+import { git, writeCommit, writeTree } from './hostile.ts';
+import { charterHosts, testHost } from './hosts.ts';
+
+const alpha = testHost('alpha');
+const beta = testHost('beta');
+
+async function serve(): Promise<{ server: SshServer; notes: ServerNote[]; repository: Repository }> {
+  const repository = await initRepository(join(temporaryFolder(), 'repo.git'), { host: 'alpha' });
+  const notes: ServerNote[] = [];
+  const server = await startSshServer({
+    hostKey: alpha.sshPem,
+    repositoryDir: repository.gitDir,
+    listen: { address: '127.0.0.1', port: 0 },
+    charterHosts: () => charterHosts(alpha, beta),
+    heads: () => 'heads',
+    loginGraceMs: 700,
+    onNote: (note) => notes.push(note),
+  });
+  onTestFinished(() => server.close());
+  return { server, notes, repository };
+}
+
+function open(server: SshServer): Socket {
+  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return socket.resume();
+}
+
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()));
+
+async function login(server: SshServer): Promise<Client> {
+  const client = new ssh2.Client();
+  onTestFinished(() => void client.end());
+  await new Promise((resolve, reject) => {
+    client.on('ready', () => resolve(undefined)).on('error', reject);
+    client.connect({ host: '127.0.0.1', port: server.port, username: 'memd', privateKey: beta.sshPem, hostVerifier: () => true });
+  });
+  client.on('error', () => undefined);
+  return client;
+}
+
+function exec(client: Client, command: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => void client.exec(command, { env: { GIT_PROTOCOL: 'version=2' } }, (error, channel) => (error === undefined ? resolve(channel) : reject(error))));
+}
+
+/** `git upload-pack` processes that serve this repository. */
+function uploadPacks(repository: Repository): number {
+  if (!existsSync('/proc')) return 0;
+  const isOne = (pid: string): boolean => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return command.includes('upload-pack') && command.includes(repository.gitDir);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter(isOne).length;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300 && !condition(); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(condition()).toBe(true);
+}
+
+test('a fifth connection from one address that has not logged in is closed at once; the others at the end of their grace', async () => {
+  const { server, notes } = await serve();
+  const sockets = [1, 2, 3, 4].map(() => open(server));
+  await until(() => server.connections() === 4);
+  const started = performance.now();
+  await closed(open(server));
+  expect(performance.now() - started).toBeLessThan(500);
+  await Promise.all(sockets.map(closed));
+  await until(() => server.connections() === 0);
+  expect(notes.map(({ code }) => code).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'TOO_MANY_CONNECTIONS']);
+  expect(await (await exec(await login(server), 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
+});
+
+test('a logged-in connection is not counted among strangers, and is not timed out', async () => {
+  const { server } = await serve();
+  const clients = [];
+  for (let index = 0; index < 6; index++) clients.push(await login(server));
+  await new Promise((resolve) => setTimeout(resolve, 900));
+  for (const client of clients) expect(await (await exec(client, 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
+});
+
+test('of nine connections of one host the oldest is ended', async () => {
+  const { server } = await serve();
+  const first = await login(server);
+  const gone = new Promise<void>((resolve) => void first.once('close', () => resolve()));
+  for (let index = 0; index < 8; index++) await login(server);
+  await gone;
+  expect(server.connections()).toBe(8);
+});
+
+test.runIf(existsSync('/proc'))('the upload-pack child goes when its channel closes, and when the connection breaks', async () => {
+  const { server, repository } = await serve();
+  const client = await login(server);
+  const channel = await exec(client, "git-upload-pack '/log'");
+  await until(() => uploadPacks(repository) === 1);
+  channel.close();
+  await until(() => uploadPacks(repository) === 0);
+  await exec(client, "git-upload-pack '/log'");
+  await until(() => uploadPacks(repository) === 1);
+  client.destroy();
+  await until(() => uploadPacks(repository) === 0);
+});
+
+test('children are bounded over all peers: the next one is told to come back', async () => {
+  const { server } = await serve();
+  for (let connection = 0; connection < 4; connection++) {
+    const client = await login(server);
+    for (let index = 0; index < 4; index++) await exec(client, "git-upload-pack '/log'");
+  }
+  const channel = await exec(await login(server), "git-upload-pack '/log'");
+  const said = new Promise((resolve) => channel.stderr.once('data', (data: Buffer) => resolve(data.toString())));
+  const code = await new Promise((resolve) => channel.on('close', resolve).resume());
+  expect([code, await said]).toEqual([75, 'memd: busy, try again later\n']);
+});
+
+test('sessions that are opened and closed without a command end the connection after a while', async () => {
+  const { server } = await serve();
+  const client = await login(server);
+  const gone = new Promise<void>((resolve) => void client.once('close', () => resolve()));
+  const wire = (client as unknown as { _protocol: { session(id: number, window: number, packet: number): void; channelClose(id: number): void } })._protocol;
+  for (let id = 0; id < 20; id++) {
+    wire.session(1_000 + id, 1_000, 1_000);
+    wire.channelClose(id);
+  }
+  await gone;
+});
+
+test('a peer that asks for 60 MB with a huge window and reads nothing costs no memory here', async () => {
+  const { server, repository } = await serve();
+  const commit = await writeCommit(repository, await writeTree(repository, { big: randomBytes(60 * 1_048_576) }));
+  git(repository, 'update-ref', 'refs/heads/log/alpha', commit);
+  const client = await login(server);
+  const channel = (await exec(client, "git-upload-pack '/log'")) as ClientChannel & { readonly outgoing: { readonly id: number } };
+  const inside = client as unknown as { _sock: Socket; _protocol: { channelWindowAdjust(id: number, bytes: number): void } };
+  inside._protocol.channelWindowAdjust(channel.outgoing.id, 0x7fff_ffff);
+  global.gc?.();
+  const before = process.memoryUsage();
+  channel.write(Buffer.from(printFetchRequest({ wants: [commit], haves: [] })));
+  inside._sock.pause();
+  let peak = 0;
+  for (let round = 0; round < 40; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    peak = Math.max(peak, process.memoryUsage().arrayBuffers - before.arrayBuffers);
+  }
+  expect(peak).toBeLessThan(25 * 1_048_576);
+  client.destroy();
+});

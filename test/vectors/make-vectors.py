@@ -416,6 +416,7 @@ bad_body("a field that differs in case", "F5.1", body("assert", Value="1"))
 bad_body("an unknown kind", "F5.2", body("assert", kind="assume"))
 bad_body("a kind in upper case", "F5.2", body("assert", kind="Assert"))
 bad_body("the name of a table row as kind", "F5.2", body("assert", kind="propose assert"))
+bad_body("the name of a table row as kind, with what it proposes", "F5.2", body("assert", kind="propose assert", proposes="assert"))
 bad_body("a number as kind", "F5.2", body("assert", kind=1))
 bad_body("an empty object", "F5.1", {})
 for name, kind in (("session", "assert"), ("content", "lesson"), ("value", "assert"), ("hook", "lesson"), ("text", "lesson"), ("home", "observe")):
@@ -508,7 +509,8 @@ good_body("a foreign mesh is well formed", "F5.14", body("pin", mesh=ids[5]))
 for at in ("2024-02-29T00:00:00.000Z", "2000-02-29T12:00:00.000Z", "0000-02-29T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "2026-04-30T00:00:00.000Z",
            "2026-12-31T23:59:59.000Z", "1582-10-10T00:00:00.000Z", "2082-01-31T00:00:00.000Z"):
     good_body("at " + at, "F2.5 F5.14", body("pin", at=at))
-for at in ("2026-02-29T00:00:00.000Z", "1900-02-29T00:00:00.000Z", "2100-02-29T00:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-04-31T00:00:00.000Z",
+for at in ("2026-02-29T00:00:00.000Z", "1900-02-29T00:00:00.000Z", "2100-02-29T00:00:00.000Z", "2200-02-29T00:00:00.000Z",
+           "2026-02-30T00:00:00.000Z", "2026-04-31T00:00:00.000Z",
            "2026-06-31T00:00:00.000Z", "2026-09-31T00:00:00.000Z", "2026-11-31T00:00:00.000Z", "2026-01-32T00:00:00.000Z", "2026-00-01T00:00:00.000Z",
            "2026-13-01T00:00:00.000Z", "2026-01-00T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-01-01T00:60:00.000Z", "2026-01-01T00:00:60.000Z",
            "2016-12-31T23:59:60.000Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.00Z", "2026-01-01T00:00:00.0000Z", "2026-01-01T00:00:00.000",

@@ -51,6 +51,7 @@ describe('verifySshsig', () => {
       Buffer.from(text.replace(from, to), 'latin1').toString('base64');
     expect(verdict('*')).toBe('NOT_BASE64');
     expect(verdict('AAAA')).toBe('NOT_SSHSIG');
+    expect(verdict(changed('\u0001\u0000\u0000\u00003', '\u0002\u0000\u0000\u00003'))).toBe('NOT_SSHSIG');
     expect(verdict(changed('memd-event', 'memd-trust'))).toBe('NAMESPACE');
     expect(verdict(changed('sha512', 'sha513'))).toBe('HASH_UNSUPPORTED');
     expect(verdict(changed('sha512\u0000', 'sha512\u0001'))).toBe('NOT_SSHSIG');

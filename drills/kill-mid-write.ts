@@ -10,7 +10,8 @@ import { childrenOf, killProcess, pause, processesMentioning } from './lib/proce
 import { createTarget, type RunningTarget, type Target } from './lib/target.ts';
 
 export const name = 'kill-mid-write';
-export const promise = 'every acknowledged event exists exactly once after SIGKILL at any moment; no torn line, no gap in seq';
+export const promise =
+  'every acknowledged event exists exactly once after SIGKILL at any moment; no torn line, no gap in seq';
 
 const killsDefault = 210;
 const clientCount = 4;
@@ -56,7 +57,11 @@ async function findGitChild(pid: number): Promise<number | undefined> {
   return undefined;
 }
 
-async function killGitChild(running: RunningTarget, clients: Clients, delayMs: number): Promise<'killed' | 'refused' | 'missed'> {
+async function killGitChild(
+  running: RunningTarget,
+  clients: Clients,
+  delayMs: number,
+): Promise<'killed' | 'refused' | 'missed'> {
   const answer = clients.bulk(bulkEvents);
   const child = await findGitChild(running.pid);
   // Spread over the life of the child: it may be gone again.
@@ -67,7 +72,12 @@ async function killGitChild(running: RunningTarget, clients: Clients, delayMs: n
   return hit ? (outcome === 'refused' ? 'refused' : 'killed') : 'missed';
 }
 
-async function killDaemon(context: DrillContext, running: RunningTarget, clients: Clients, kill: ReturnType<typeof chooseKill>): Promise<number> {
+async function killDaemon(
+  context: DrillContext,
+  running: RunningTarget,
+  clients: Clients,
+  kill: ReturnType<typeof chooseKill>,
+): Promise<number> {
   const bulk = kill.bulk ? clients.bulk(bulkEvents) : undefined;
   await untilInFlight(context, clients);
   await pause(kill.delayMs);
@@ -80,7 +90,10 @@ async function killDaemon(context: DrillContext, running: RunningTarget, clients
   return inFlight;
 }
 
-async function killOnce(context: DrillContext, state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally }): Promise<RunningTarget> {
+async function killOnce(
+  context: DrillContext,
+  state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally },
+): Promise<RunningTarget> {
   const { target, running, clients, tally } = state;
   const kill = chooseKill(context.random);
   if (kill.kind === 'git child') {
@@ -109,11 +122,14 @@ export async function run(context: DrillContext): Promise<void> {
   const clients = startClients({ socket: running.socket, count: clientCount, random: context.random });
   const tally: Tally = { kills: { alone: 0, group: 0, 'git child': 0 }, inFlight: 0, duringBulk: 0, childRefused: 0 };
   const done = (): number => tally.kills.alone + tally.kills.group + tally.kills['git child'];
-  for (let checked = 0; done() < kills; ) {
+  for (let checked = 0; done() < kills;) {
     running = await killOnce(context, { target, running, clients, tally });
     if (done() < checked + checkEvery) continue;
     checked = done();
-    context.check(clients.ledger.acknowledged.size > checked, `only ${clients.ledger.acknowledged.size} events were acknowledged; last refusal: ${clients.ledger.lastRefusal}`);
+    context.check(
+      clients.ledger.acknowledged.size > checked,
+      `only ${clients.ledger.acknowledged.size} events were acknowledged; last refusal: ${clients.ledger.lastRefusal}`,
+    );
     const lines = checkAgainstLedger(context, target, clients.ledger, { every: false });
     context.step(`${checked} kills: ${clients.ledger.acknowledged.size} acknowledged, ${lines} lines, all there once`);
   }
@@ -121,7 +137,10 @@ export async function run(context: DrillContext): Promise<void> {
   await finish(context, { target, running, clients, tally });
 }
 
-async function finish(context: DrillContext, state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally }): Promise<void> {
+async function finish(
+  context: DrillContext,
+  state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally },
+): Promise<void> {
   const { target, running, clients, tally } = state;
   const { ledger } = clients;
   context.step('stop, then read the log with stock git and verify every signature');
@@ -132,10 +151,18 @@ async function finish(context: DrillContext, state: { target: Target; running: R
   checkRepository(target.home);
   const { alone, group, 'git child': child } = tally.kills;
   context.check(tally.inFlight === alone + group + child, 'every kill met a request in flight');
-  context.evidence(`${alone + group + child} kills with a request in flight: ${alone} daemon alone, ${group} process group, ${child} git child; ${tally.duringBulk} of the daemon during a bulk append`);
-  context.evidence(`${tally.childRefused} of ${child} killed git children made their request fail with an error; the daemon lived on each time`);
-  context.evidence(`${ledger.acknowledged.size} events acknowledged, each in the log once; ${ledger.unknown.size} without an answer, of which ${lines - ledger.acknowledged.size} are in the log once, the others not at all`);
-  context.evidence(`${lines} lines, seq 1 to ${lines} without a gap, every host signature good, git fsck --strict clean`);
+  context.evidence(
+    `${alone + group + child} kills with a request in flight: ${alone} daemon alone, ${group} process group, ${child} git child; ${tally.duringBulk} of the daemon during a bulk append`,
+  );
+  context.evidence(
+    `${tally.childRefused} of ${child} killed git children made their request fail with an error; the daemon lived on each time`,
+  );
+  context.evidence(
+    `${ledger.acknowledged.size} events acknowledged, each in the log once; ${ledger.unknown.size} without an answer, of which ${lines - ledger.acknowledged.size} are in the log once, the others not at all`,
+  );
+  context.evidence(
+    `${lines} lines, seq 1 to ${lines} without a gap, every host signature good, git fsck --strict clean`,
+  );
   const left = processesMentioning(target.home);
   context.check(left.length === 0, `processes left behind: ${left.join(', ')}`);
 }

@@ -20,7 +20,8 @@ import { killProcess, pause, processesMentioning } from './lib/process.ts';
 import { createTarget, type Target } from './lib/target.ts';
 
 export const name = 'power-loss';
-export const promise = 'nothing acknowledged is missing after a power cut right after its acknowledgement, and git fsck is clean';
+export const promise =
+  'nothing acknowledged is missing after a power cut right after its acknowledgement, and git fsck is clean';
 
 const cutsDefault = 60;
 const imageBytes = 268_435_456;
@@ -74,7 +75,9 @@ function unmount(point: string): void {
 async function appendOnce(context: DrillContext, api: ApiConnection, cut: number): Promise<string[]> {
   const count = cut % 10 === 9 ? bulkEvents : 1 + context.random.below(3);
   const contents = Array.from({ length: count }, (_, index) => `p${cut}-${index}`);
-  const reply = await api.call('append', { events: contents.map((content) => ({ kind: 'lesson', subject: `lesson/${content}`, content })) });
+  const reply = await api.call('append', {
+    events: contents.map((content) => ({ kind: 'lesson', subject: `lesson/${content}`, content })),
+  });
   context.check(reply.error === undefined, `append ${cut} was refused: ${reply.error?.message}`);
   return contents;
 }
@@ -84,7 +87,10 @@ function bodyContents(texts: readonly string[]): Set<string> {
 }
 
 /** Copies the image of the mounted home, mounts the copy, reads it with stock git. */
-function inspectCut(context: DrillContext, work: { folder: string; mounted: Mounted; target: Target; acknowledged: readonly string[] }): void {
+function inspectCut(
+  context: DrillContext,
+  work: { folder: string; mounted: Mounted; target: Target; acknowledged: readonly string[] },
+): void {
   const { folder, mounted, target, acknowledged } = work;
   const copy = path.join(folder, 'cut.img');
   const point = path.join(folder, 'cut');
@@ -95,7 +101,10 @@ function inspectCut(context: DrillContext, work: { folder: string; mounted: Moun
     const home = path.join(point, path.relative(mounted.point, target.home));
     const held = bodyContents(readLogWithGit(home, target.host));
     const missing = acknowledged.filter((content) => !held.has(content));
-    context.check(missing.length === 0, `${missing.length} acknowledged events are missing after the cut, first ${missing[0]}`);
+    context.check(
+      missing.length === 0,
+      `${missing.length} acknowledged events are missing after the cut, first ${missing[0]}`,
+    );
     checkRepository(home);
   } finally {
     unmount(point);
@@ -127,7 +136,9 @@ async function runOnExt4(context: DrillContext, cuts: number): Promise<void> {
   }
   api.close();
   await running.process.end();
-  context.evidence(`${cuts} images copied right after an acknowledgement and mounted afresh: ${acknowledged.length} acknowledged events, 0 missing, git fsck --strict clean each time`);
+  context.evidence(
+    `${cuts} images copied right after an acknowledgement and mounted afresh: ${acknowledged.length} acknowledged events, 0 missing, git fsck --strict clean each time`,
+  );
   proveThatItCanFail(context, folder);
 }
 
@@ -140,14 +151,21 @@ function proveThatItCanFail(context: DrillContext, folder: string): void {
   const mounted = mount(context, image, path.join(folder, 'stock'));
   const dir = path.join(mounted.point, 'r.git');
   const git = (args: readonly string[], input?: string): string =>
-    execFileSync('git', ['--git-dir', dir, '-c', 'core.fsync=all', ...args], { input: input ?? '', encoding: 'utf8', stdio: 'pipe' }).trim();
+    execFileSync('git', ['--git-dir', dir, '-c', 'core.fsync=all', ...args], {
+      input: input ?? '',
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim();
   execFileSync('git', ['init', '-q', '--bare', dir]);
   root('sync', ['-f', mounted.point]);
   let lost = 0;
   const rounds = 5;
   for (let round = 0; round < rounds; round += 1) {
     const from = round === 0 ? '' : `from ${git(['rev-parse', 'refs/heads/x'])}\n`;
-    git(['fast-import', '--quiet', '--done'], `commit refs/heads/x\ncommitter a <a@b> 1 +0000\ndata 1\nx\n${from}M 100644 inline a\ndata 2\n${round}\n\ndone\n`);
+    git(
+      ['fast-import', '--quiet', '--done'],
+      `commit refs/heads/x\ncommitter a <a@b> 1 +0000\ndata 1\nx\n${from}M 100644 inline a\ndata 2\n${round}\n\ndone\n`,
+    );
     const head = git(['rev-parse', 'refs/heads/x']);
     root('cp', ['--sparse=always', image, path.join(folder, 'cut.img')]);
     root('mount', ['-o', 'loop', path.join(folder, 'cut.img'), path.join(folder, 'cut')]);
@@ -155,7 +173,9 @@ function proveThatItCanFail(context: DrillContext, folder: string): void {
     if (!existsSync(kept) || execFileSync('cat', [kept], { encoding: 'utf8' }).trim() !== head) lost += 1;
     unmount(path.join(folder, 'cut'));
   }
-  context.evidence(`for comparison, stock git fast-import with core.fsync=all: ${lost} of ${rounds} finished commits lost by the same cut`);
+  context.evidence(
+    `for comparison, stock git fast-import with core.fsync=all: ${lost} of ${rounds} finished commits lost by the same cut`,
+  );
   context.check(lost > 0, 'the cut loses nothing even without folder flushes, so it proves nothing here');
 }
 
@@ -180,11 +200,16 @@ async function runOnLayer(context: DrillContext, cuts: number): Promise<void> {
     const left = openRepository(homePaths(path.join(kept, 'home')).repository);
     await prepareRepository(left);
     const read = await createLogStore({ repository: left, meshId }).readLog('alpha');
-    context.check(read.lines.length === lines && read.lines.every((text, index) => text === testLine(index + 1).text), `cut ${cut}: ${read.lines.length} of ${lines} lines`);
+    context.check(
+      read.lines.length === lines && read.lines.every((text, index) => text === testLine(index + 1).text),
+      `cut ${cut}: ${read.lines.length} of ${lines} lines`,
+    );
     checkRepository(path.join(kept, 'home'));
     await pause(0);
   }
-  context.evidence(`${cuts} cuts, half in the worst case and half by chance: ${lines} acknowledged lines, 0 missing, git fsck --strict clean each time`);
+  context.evidence(
+    `${cuts} cuts, half in the worst case and half by chance: ${lines} acknowledged lines, 0 missing, git fsck --strict clean each time`,
+  );
 }
 
 export async function run(context: DrillContext): Promise<void> {

@@ -68,11 +68,20 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const outcomes: Outcome[] = [];
   for (const drill of drills) {
-    outcomes.push(await runDrill(drill, { seed: call.seed, options: call.options, print: console.log, deadlineMs: drillDeadlineMs }));
+    outcomes.push(
+      await runDrill(drill, {
+        seed: call.seed,
+        options: call.options,
+        print: console.log,
+        deadlineMs: drillDeadlineMs,
+      }),
+    );
     console.log('');
   }
   const count = (kind: Outcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
-  console.log(`${count('PASS')} passed, ${count('FAIL')} failed, ${count('SKIPPED')} skipped; again with --seed=${call.seed}`);
+  console.log(
+    `${count('PASS')} passed, ${count('FAIL')} failed, ${count('SKIPPED')} skipped; again with --seed=${call.seed}`,
+  );
   return count('FAIL') > 0 || (count('SKIPPED') > 0 && !call.allowSkip) ? 1 : 0;
 }
 

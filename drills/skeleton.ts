@@ -8,7 +8,8 @@ import type { DrillContext } from './lib/drill.ts';
 import { converge, enrol, layHost, type TestHost } from './lib/hosts.ts';
 
 export const name = 'skeleton';
-export const promise = 'what three hosts say becomes one set of beliefs, a contradiction parks on all of them, and nothing unsigned ends it but its own side';
+export const promise =
+  'what three hosts say becomes one set of beliefs, a contradiction parks on all of them, and nothing unsigned ends it but its own side';
 
 const subject = 'ssh-route/mini';
 /** Unlike anything else in the index. */
@@ -47,15 +48,23 @@ async function threeHosts(context: DrillContext): Promise<Hosts> {
   await enrol(alpha, gamma, mesh);
   await gamma.start();
   await converge([alpha, beta, gamma]);
-  const shown = await gamma.json<{ op: { op: string; name: string }; auth: { signer: string; valid: boolean } }>('show', added);
-  context.check(shown.op.op === 'host-add' && shown.op.name === 'beta' && shown.auth.valid, 'gamma shows the signed host-add of beta as valid');
+  const shown = await gamma.json<{ op: { op: string; name: string }; auth: { signer: string; valid: boolean } }>(
+    'show',
+    added,
+  );
+  context.check(
+    shown.op.op === 'host-add' && shown.op.name === 'beta' && shown.auth.valid,
+    'gamma shows the signed host-add of beta as valid',
+  );
   context.evidence(`gamma shows host-add of beta, op ${added.slice(0, 12)}, approved by ${shown.auth.signer}, valid`);
   return [alpha, beta, gamma];
 }
 
 async function importSample(context: DrillContext, hosts: Hosts): Promise<void> {
   const sample = existsSync(outsideSample) ? outsideSample : ownSample;
-  context.step(`import ${sample === outsideSample ? 'the sample memory folder' : 'the small copy of the sample memory (the outside one is absent)'} on alpha`);
+  context.step(
+    `import ${sample === outsideSample ? 'the sample memory folder' : 'the small copy of the sample memory (the outside one is absent)'} on alpha`,
+  );
   const [alpha] = hosts;
   const first = await alpha.json<{ new: number; skipped: { what: string; why: string }[] }>('import', sample);
   const again = await alpha.json<{ new: number; unchanged: number }>('import', sample);
@@ -68,8 +77,18 @@ async function splitBrain(context: DrillContext, hosts: Hosts): Promise<readonly
   context.step('beta and gamma write opposite facts about one route');
   const [, beta, gamma] = hosts;
   const sides: string[] = [];
-  for (const [host, value] of [[beta, values.beta], [gamma, values.gamma]] as const) {
-    const { id } = await host.json<{ id: string }>('assert', subject, '--value', value, '--home', 'file:infra/FLEET.md#mini');
+  for (const [host, value] of [
+    [beta, values.beta],
+    [gamma, values.gamma],
+  ] as const) {
+    const { id } = await host.json<{ id: string }>(
+      'assert',
+      subject,
+      '--value',
+      value,
+      '--home',
+      'file:infra/FLEET.md#mini',
+    );
     sides.push(id);
   }
   await converge(hosts);
@@ -82,12 +101,21 @@ async function requireParked(context: DrillContext, hosts: Hosts): Promise<void>
   for (const host of hosts) {
     const { code, stdout } = await host.ctl('recall', subject, '--json');
     const answer = JSON.parse(stdout) as Recall;
-    const named = (answer.claims ?? []).map((claim) => `${claim.host}=${claim.value}`).sort().join(' ');
-    context.check(code === 3 && answer.status === 'parked', `${host.name} answers parked with exit 3, not ${answer.status} with ${code}`);
+    const named = (answer.claims ?? [])
+      .map((claim) => `${claim.host}=${claim.value}`)
+      .sort()
+      .join(' ');
+    context.check(
+      code === 3 && answer.status === 'parked',
+      `${host.name} answers parked with exit 3, not ${answer.status} with ${code}`,
+    );
     context.check(named === `beta=${values.beta} gamma=${values.gamma}`, `${host.name} names both sides, not ${named}`);
     context.check(answer.claim === undefined, `${host.name} serves neither side`);
     const index = readFileSync(join(host.home, 'views', 'operator', 'INDEX.md'), 'utf8');
-    context.check(!index.includes(values.beta) && !index.includes(values.gamma), `the index of ${host.name} says neither value`);
+    context.check(
+      !index.includes(values.beta) && !index.includes(values.gamma),
+      `the index of ${host.name} says neither value`,
+    );
     context.check(index.includes(subject), `the index of ${host.name} names the unresolved subject`);
   }
   context.evidence('parked on alpha, beta and gamma; both sides named; neither served');
@@ -98,7 +126,10 @@ async function requireEqual(context: DrillContext, hosts: Hosts): Promise<void> 
   context.check(new Set(roots).size === 1, `roots are equal: ${roots.join(' ')}`);
   for (const view of viewNames) {
     const files = hosts.map((host) => readFileSync(join(host.home, 'views', 'operator', view)));
-    context.check(files.every((file) => files[0]?.equals(file)), `${view} is the same, byte for byte, on all hosts`);
+    context.check(
+      files.every((file) => files[0]?.equals(file)),
+      `${view} is the same, byte for byte, on all hosts`,
+    );
   }
   context.evidence(`root ${roots[0]?.slice(0, 16)} on all three; ${viewNames.join(', ')} byte-identical`);
 }
@@ -121,7 +152,10 @@ async function concede(context: DrillContext, hosts: Hosts): Promise<void> {
   await converge(hosts);
   for (const host of hosts) {
     const answer = await host.json<Recall>('recall', subject);
-    context.check(answer.status === 'served' && answer.claim?.value === values.beta, `${host.name} serves the side that is left`);
+    context.check(
+      answer.status === 'served' && answer.claim?.value === values.beta,
+      `${host.name} serves the side that is left`,
+    );
   }
   await requireEqual(context, hosts);
   context.evidence(`served again on all three: ${values.beta}`);
@@ -151,12 +185,26 @@ async function flipBytes(context: DrillContext, hosts: Hosts): Promise<void> {
   context.step('flip one byte of a git object on alpha, of the database on beta, of a plain copy on gamma');
   const object = looseObjects(join(alpha.home, 'repo.git', 'objects')).at(0) ?? '';
   const repair = { file: object, offset: Math.floor(statSync(object).size / 2) };
-  await requireNamed(context, alpha, { ...repair, names: object.split('/').slice(-2).join(''), repair: () => flipByte(repair) });
+  await requireNamed(context, alpha, {
+    ...repair,
+    names: object.split('/').slice(-2).join(''),
+    repair: () => flipByte(repair),
+  });
   const copy = join(gamma.home, 'logs', 'beta.jsonl');
-  await requireNamed(context, gamma, { file: copy, offset: readFileSync(copy).indexOf(values.beta), names: 'logs/beta.jsonl', repair: () => gamma.ctl('rebuild') });
+  await requireNamed(context, gamma, {
+    file: copy,
+    offset: readFileSync(copy).indexOf(values.beta),
+    names: 'logs/beta.jsonl',
+    repair: () => gamma.ctl('rebuild'),
+  });
   const database = join(beta.home, 'state.sqlite');
   new Database(database).pragma('wal_checkpoint(TRUNCATE)');
-  await requireNamed(context, beta, { file: database, offset: readFileSync(database).lastIndexOf(values.beta) + 2, names: 'state.sqlite', repair: () => beta.ctl('rebuild') });
+  await requireNamed(context, beta, {
+    file: database,
+    offset: readFileSync(database).lastIndexOf(values.beta) + 2,
+    names: 'state.sqlite',
+    repair: () => beta.ctl('rebuild'),
+  });
 }
 
 interface Place {
@@ -178,7 +226,11 @@ function flipByte({ file, offset }: Place): void {
   writeFileSync(file, bytes, { mode });
 }
 
-async function requireNamed(context: DrillContext, host: TestHost, { file, offset, names, repair }: Flip): Promise<void> {
+async function requireNamed(
+  context: DrillContext,
+  host: TestHost,
+  { file, offset, names, repair }: Flip,
+): Promise<void> {
   context.check(offset > 0, `the byte to flip is found in ${file}`);
   flipByte({ file, offset });
   const { ok, problems } = await verifyDeep(host);

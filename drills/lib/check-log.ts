@@ -12,7 +12,11 @@ import type { Target } from './target.ts';
 const outputBytesMax = 1_073_741_824;
 
 function git(home: string, args: readonly string[]): Buffer {
-  return execFileSync('git', ['--git-dir', path.join(home, 'repo.git'), ...args], { env: childEnvironment({ GIT_CONFIG_COUNT: '0' }), maxBuffer: outputBytesMax, stdio: ['ignore', 'pipe', 'pipe'] });
+  return execFileSync('git', ['--git-dir', path.join(home, 'repo.git'), ...args], {
+    env: childEnvironment({ GIT_CONFIG_COUNT: '0' }),
+    maxBuffer: outputBytesMax,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 }
 
 /** Lines of a log branch as stock git has them: `git archive` through tar, files in the order of their names. */
@@ -30,26 +34,46 @@ export function checkRepository(home: string): void {
 }
 
 /** Fails unless every acknowledged event is in the log exactly once where it was said to be; gives the line count. */
-export function checkAgainstLedger(context: DrillContext, target: Target, ledger: Ledger, options: { every: boolean }): number {
+export function checkAgainstLedger(
+  context: DrillContext,
+  target: Target,
+  ledger: Ledger,
+  options: { every: boolean },
+): number {
   const texts = readLogWithGit(target.home, target.host);
   const raw = readKeys(homePaths(target.home)).sign.publicKey.raw32;
   if (raw === undefined) throw new DrillFailure('the host key has no raw form');
-  const start = { host: target.host, mesh: target.meshId(), from: { seq: 0, link: target.meshId() }, keys: [{ key: raw, from: 1, upto: null }], verifyEvery: options.every };
+  const start = {
+    host: target.host,
+    mesh: target.meshId(),
+    from: { seq: 0, link: target.meshId() },
+    keys: [{ key: raw, from: 1, upto: null }],
+    verifyEvery: options.every,
+  };
   const { lines, fault } = extendLog(start, texts);
   context.check(fault === undefined, `line ${fault?.seq}: ${fault?.code} ${fault?.detail}`);
   context.check(lines.length === texts.length, `${texts.length} lines, ${lines.length} of them usable`);
   const seqByMarker = new Map<string, number>();
   for (const line of lines) {
     const marker = line.body?.content ?? '';
-    context.check(!seqByMarker.has(marker), `event ${marker} is in the log twice: lines ${seqByMarker.get(marker)} and ${line.seq}`);
+    context.check(
+      !seqByMarker.has(marker),
+      `event ${marker} is in the log twice: lines ${seqByMarker.get(marker)} and ${line.seq}`,
+    );
     seqByMarker.set(marker, line.seq);
   }
   for (const [marker, { id, seq }] of ledger.acknowledged) {
     const line = lines[seq - 1];
-    context.check(line?.id === id && line.body?.content === marker, `acknowledged event ${marker} (line ${seq}, ${id.slice(0, 12)}) is not there`);
+    context.check(
+      line?.id === id && line.body?.content === marker,
+      `acknowledged event ${marker} (line ${seq}, ${id.slice(0, 12)}) is not there`,
+    );
   }
   for (const marker of seqByMarker.keys()) {
-    context.check(ledger.acknowledged.has(marker) || ledger.unknown.has(marker), `line ${seqByMarker.get(marker)} holds ${marker}, which nobody sent`);
+    context.check(
+      ledger.acknowledged.has(marker) || ledger.unknown.has(marker),
+      `line ${seqByMarker.get(marker)} holds ${marker}, which nobody sent`,
+    );
   }
   return lines.length;
 }

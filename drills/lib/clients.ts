@@ -34,7 +34,11 @@ function makeEvents(marker: string, count: number): { events: object[]; markers:
   return { markers, events: markers.map((content) => ({ kind: 'lesson', subject: `lesson/${content}`, content })) };
 }
 
-async function send(state: ClientState, connection: ApiConnection, request: { marker: string; count: number }): Promise<'acknowledged' | 'refused' | 'lost'> {
+async function send(
+  state: ClientState,
+  connection: ApiConnection,
+  request: { marker: string; count: number },
+): Promise<'acknowledged' | 'refused' | 'lost'> {
   const { events, markers } = makeEvents(request.marker, request.count);
   for (const marker of markers) state.ledger.unknown.add(marker);
   state.inFlight += 1;
@@ -68,9 +72,11 @@ async function loop(state: ClientState, options: { socket: string; name: string;
       await pause(5);
       continue;
     }
-    for (let alive = true; alive && !state.stopped; ) {
+    for (let alive = true; alive && !state.stopped;) {
       n += 1;
-      alive = (await send(state, connection, { marker: `${options.name}-${n}`, count: 1 + options.random.below(4) })) !== 'lost';
+      alive =
+        (await send(state, connection, { marker: `${options.name}-${n}`, count: 1 + options.random.below(4) })) !==
+        'lost';
     }
     connection.close();
   }
@@ -78,8 +84,14 @@ async function loop(state: ClientState, options: { socket: string; name: string;
 
 /** Starts `count` clients against a socket. */
 export function startClients(options: { socket: string; count: number; random: Random }): Clients {
-  const state: ClientState = { ledger: { acknowledged: new Map(), unknown: new Set(), lastRefusal: 'none' }, inFlight: 0, stopped: false };
-  const loops = Array.from({ length: options.count }, (_, index) => loop(state, { socket: options.socket, name: `c${index}`, random: options.random }));
+  const state: ClientState = {
+    ledger: { acknowledged: new Map(), unknown: new Set(), lastRefusal: 'none' },
+    inFlight: 0,
+    stopped: false,
+  };
+  const loops = Array.from({ length: options.count }, (_, index) =>
+    loop(state, { socket: options.socket, name: `c${index}`, random: options.random }),
+  );
   let bulks = 0;
   return {
     ledger: state.ledger,

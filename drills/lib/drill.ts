@@ -78,7 +78,10 @@ export async function runDrill(drill: Drill, run: RunOptions): Promise<Outcome> 
   return outcome;
 }
 
-function createContext(run: RunOptions, held: { cleanups: (() => void | Promise<void>)[]; processes: DrillProcess[] }): DrillContext {
+function createContext(
+  run: RunOptions,
+  held: { cleanups: (() => void | Promise<void>)[]; processes: DrillProcess[] },
+): DrillContext {
   const { cleanups, processes } = held;
   return {
     random: createRandom(run.seed),
@@ -117,13 +120,21 @@ async function attempt(drill: Drill, context: DrillContext, deadlineMs: number):
   } catch (error) {
     if (error instanceof DrillSkipped) return { kind: 'SKIPPED', reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'FAIL', reason: error instanceof DrillFailure ? reason : `${reason}\n${error instanceof Error ? (error.stack ?? '') : ''}` };
+    return {
+      kind: 'FAIL',
+      reason:
+        error instanceof DrillFailure ? reason : `${reason}\n${error instanceof Error ? (error.stack ?? '') : ''}`,
+    };
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function cleanUp(held: { cleanups: (() => void | Promise<void>)[]; processes: DrillProcess[]; print: (line: string) => void }): Promise<string[]> {
+async function cleanUp(held: {
+  cleanups: (() => void | Promise<void>)[];
+  processes: DrillProcess[];
+  print: (line: string) => void;
+}): Promise<string[]> {
   const problems: string[] = [];
   for (const started of held.processes.reverse()) {
     await started.end();
@@ -136,6 +147,9 @@ async function cleanUp(held: { cleanups: (() => void | Promise<void>)[]; process
       problems.push(`clean-up: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  if (held.processes.length > 0 && problems.length === 0) held.print(`evidence ${held.processes.length} process${held.processes.length === 1 ? '' : 'es'} started, none left`);
+  if (held.processes.length > 0 && problems.length === 0)
+    held.print(
+      `evidence ${held.processes.length} process${held.processes.length === 1 ? '' : 'es'} started, none left`,
+    );
   return problems;
 }

@@ -46,7 +46,8 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
   const env = { ...isolated(folder), ...options.environment };
-  const ctl = (...args: readonly string[]): Promise<CtlResult> => runNode([join(bin, 'memctl'), '--home', home, ...args], env);
+  const ctl = (...args: readonly string[]): Promise<CtlResult> =>
+    runNode([join(bin, 'memctl'), '--home', home, ...args], env);
   return {
     name,
     home,
@@ -73,7 +74,13 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
 
 /** Environment without anything of the person who runs the test. */
 function isolated(folder: string): Record<string, string> {
-  return { XDG_CONFIG_HOME: join(folder, 'config'), XDG_CACHE_HOME: join(folder, 'cache'), HOME: folder, MEMD_HOME: '', SSH_AUTH_SOCK: '' };
+  return {
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    HOME: folder,
+    MEMD_HOME: '',
+    SSH_AUTH_SOCK: '',
+  };
 }
 
 /** A port that was free a moment ago. */
@@ -83,7 +90,9 @@ function freePort(): Promise<number> {
     server.on('error', reject);
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))));
+      server.close(() =>
+        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
+      );
     });
   });
 }
@@ -91,7 +100,11 @@ function freePort(): Promise<number> {
 /** Runs node to its end, at most two minutes. */
 function runNode(args: readonly string[], env: Readonly<Record<string, string>>): Promise<CtlResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000 });
+    const child = spawn(process.execPath, [...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+    });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
@@ -125,7 +138,8 @@ export async function enrol(founder: TestHost, host: TestHost, mesh: string): Pr
 export async function converge(hosts: readonly TestHost[]): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
     const learnt = [];
-    for (const host of hosts) learnt.push(...(await host.json<{ peer: string; new: number; state: string; reason?: string }[]>('fetch')));
+    for (const host of hosts)
+      learnt.push(...(await host.json<{ peer: string; new: number; state: string; reason?: string }[]>('fetch')));
     const down = learnt.find(({ state }) => state !== 'up');
     if (down !== undefined && round > 1) throw new Error(`peer ${down.peer} is ${down.state}: ${down.reason ?? ''}`);
     if (down === undefined && learnt.every((peer) => peer.new === 0)) return;

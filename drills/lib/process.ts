@@ -73,7 +73,8 @@ export function startProcess(request: ProcessRequest): DrillProcess {
     ended,
     alive: () => !over,
     groupAlive,
-    line: (pattern, deadlineMs = 20_000) => waitForLine({ pattern, deadlineMs, lines, waiting, over: () => over, said: () => all.join('\n') }),
+    line: (pattern, deadlineMs = 20_000) =>
+      waitForLine({ pattern, deadlineMs, lines, waiting, over: () => over, said: () => all.join('\n') }),
     async end() {
       kill(true);
       await ended;
@@ -136,7 +137,9 @@ function onlyZombies(group: number): boolean {
 
 function allProcesses(): number[] {
   if (!existsSync('/proc/self/stat')) return [];
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 function readProc(pid: number, file: string): string {

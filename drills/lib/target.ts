@@ -50,8 +50,14 @@ function memdTarget(context: DrillContext, place: { home: string; folder: string
   const { home, folder } = place;
   const env = { XDG_CONFIG_HOME: path.join(folder, 'config'), MEMD_LOG: 'warn' };
   const memctl = (args: readonly string[]): string =>
-    execFileSync(process.execPath, [path.join(root, 'bin', 'memctl'), ...args, '--home', home, '--json'], { env: { ...process.env, ...env }, encoding: 'utf8' });
-  const made = JSON.parse(memctl(['init', '--host', 'alpha', '--listen', '127.0.0.1:0'])) as { mesh: string; host: string };
+    execFileSync(process.execPath, [path.join(root, 'bin', 'memctl'), ...args, '--home', home, '--json'], {
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    });
+  const made = JSON.parse(memctl(['init', '--host', 'alpha', '--listen', '127.0.0.1:0'])) as {
+    mesh: string;
+    host: string;
+  };
   const args = [path.join(root, 'bin', 'memd'), '--home', home, '--json'];
   return {
     name: 'memd',

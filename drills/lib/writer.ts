@@ -6,7 +6,7 @@
  * a request of 2 000 events and more goes through the bulk path.
  */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { makeBody, type Body, type BodyInput } from '../../src/core/event.ts';
@@ -20,7 +20,6 @@ import { createKeys } from '../../src/store/keys.ts';
 import { createLogStore } from '../../src/store/log-store.ts';
 import type { LogWriter } from '../../src/store/log-writer.ts';
 import { sweepHome } from '../../src/store/sweep.ts';
-import { existsSync } from 'node:fs';
 
 export const writerMeshId = '5'.repeat(64);
 export const writerHost = 'alpha';
@@ -36,7 +35,9 @@ async function main(dir: string): Promise<void> {
   const home = createHome(dir);
   const lock = lockHome(home, { program: 'writer', now: new Date() });
   const removed = sweepHome(lock);
-  const repository = existsSync(home.repository) ? openRepository(home.repository) : await initRepository(home.repository, { host: writerHost });
+  const repository = existsSync(home.repository)
+    ? openRepository(home.repository)
+    : await initRepository(home.repository, { host: writerHost });
   await prepareRepository(repository);
   const keys = await createKeys(home, { host: writerHost });
   const store = createLogStore({ repository, meshId: writerMeshId });
@@ -46,8 +47,12 @@ async function main(dir: string): Promise<void> {
     const raw = keys.sign.publicKey.raw32;
     if (raw === undefined) throw new Error('the host key has no raw form');
     const from = { seq: 0, link: writerMeshId };
-    const held = extendLog({ host: writerHost, mesh: writerMeshId, from, keys: [{ key: raw, from: 1, upto: null }] }, lines);
-    if (held.fault !== undefined || held.tip.seq !== lines.length) throw new Error(`own log is damaged: ${JSON.stringify(held.fault)}`);
+    const held = extendLog(
+      { host: writerHost, mesh: writerMeshId, from, keys: [{ key: raw, from: 1, upto: null }] },
+      lines,
+    );
+    if (held.fault !== undefined || held.tip.seq !== lines.length)
+      throw new Error(`own log is damaged: ${JSON.stringify(held.fault)}`);
     return held.tip;
   };
 
@@ -57,7 +62,13 @@ async function main(dir: string): Promise<void> {
 
   const makeBodies = (request: Request): Body[] =>
     request.events.map((event) => {
-      const stamp = { mesh: writerMeshId, host: writerHost, session: 'drill', at: new Date().toISOString(), nonce: randomBytes(16).toString('hex') };
+      const stamp = {
+        mesh: writerMeshId,
+        host: writerHost,
+        session: 'drill',
+        at: new Date().toISOString(),
+        nonce: randomBytes(16).toString('hex'),
+      };
       const body = makeBody(event, stamp);
       if (!body.ok) throw new Error(body.detail);
       return body.value;
@@ -87,7 +98,8 @@ async function main(dir: string): Promise<void> {
     } catch (error) {
       writer = undefined;
       const message = error instanceof Error ? error.message : String(error);
-      for (const { id, socket } of requests) socket.write(`${JSON.stringify({ id, error: { code: 'FAILED', message } })}\n`);
+      for (const { id, socket } of requests)
+        socket.write(`${JSON.stringify({ id, error: { code: 'FAILED', message } })}\n`);
     }
   };
   const reopen = async (): Promise<LogWriter> => {
@@ -117,7 +129,9 @@ async function main(dir: string): Promise<void> {
       void work();
     });
   });
-  server.listen(home.socket, () => console.log(JSON.stringify({ ready: true, host: writerHost, socket: home.socket, seq: tip.seq, swept: removed })));
+  server.listen(home.socket, () =>
+    console.log(JSON.stringify({ ready: true, host: writerHost, socket: home.socket, seq: tip.seq, swept: removed })),
+  );
 }
 
 function answerAll(requests: readonly Request[], bodies: readonly (readonly Body[])[], lines: readonly Line[]): void {

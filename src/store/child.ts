@@ -66,7 +66,14 @@ export interface RunningChild {
   kill(): void;
 }
 
-const signalNumbers: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGPIPE: 13, SIGTERM: 15, SIGXCPU: 24 };
+const signalNumbers: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGKILL: 9,
+  SIGPIPE: 13,
+  SIGTERM: 15,
+  SIGXCPU: 24,
+};
 const running = new Set<RunningChild>();
 
 /** Ends every child that is still running; called when this process exits, so that none outlives it. */
@@ -168,19 +175,35 @@ export function lastLine(stderr: string): string {
 }
 
 /** `CHILD_FAILED` with command, exit code and last stderr line. */
-export function failedChild(request: Pick<ChildRequest, 'command' | 'args'>, result: { code: number; stderr: string }): OperatingError {
+export function failedChild(
+  request: Pick<ChildRequest, 'command' | 'args'>,
+  result: { code: number; stderr: string },
+): OperatingError {
   const said = lastLine(result.stderr);
-  return new OperatingError('CHILD_FAILED', `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`);
+  return new OperatingError(
+    'CHILD_FAILED',
+    `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`,
+  );
 }
 
 function startError(command: string, error: Error): OperatingError {
   const missing = systemCode(error) === 'ENOENT';
-  return new OperatingError('PROGRAM_MISSING', missing ? `${command} is not on PATH` : `cannot start ${command}: ${systemCode(error)}`, {
-    cause: error,
-    hint: command === 'git' ? 'install git 2.36 or newer' : `install the program that provides ${command} (OpenSSH 8.2 or newer for ssh tools)`,
-  });
+  return new OperatingError(
+    'PROGRAM_MISSING',
+    missing ? `${command} is not on PATH` : `cannot start ${command}: ${systemCode(error)}`,
+    {
+      cause: error,
+      hint:
+        command === 'git'
+          ? 'install git 2.36 or newer'
+          : `install the program that provides ${command} (OpenSSH 8.2 or newer for ssh tools)`,
+    },
+  );
 }
 
 function timeoutError(request: ChildRequest, deadlineMs: number): OperatingError {
-  return new OperatingError('CHILD_TIMEOUT', `${commandLine(request)}: not finished after ${deadlineMs} ms, ended with its process group`);
+  return new OperatingError(
+    'CHILD_TIMEOUT',
+    `${commandLine(request)}: not finished after ${deadlineMs} ms, ended with its process group`,
+  );
 }

@@ -13,7 +13,10 @@ const problemsPerTable = 20;
 
 /** Checks SQLite's own structure, every row's digest, and every row against what is expected. Names table and key. */
 export function checkDatabase(database: StateDatabase, expected: ExpectedRows): readonly Problem[] {
-  return [...structureProblems(database), ...tableNames.flatMap((table) => limitProblems(database, table, tableProblems(database, table, expected[table])))];
+  return [
+    ...structureProblems(database),
+    ...tableNames.flatMap((table) => limitProblems(database, table, tableProblems(database, table, expected[table]))),
+  ];
 }
 
 function problem(database: StateDatabase, place: string, detail: string): Problem {
@@ -37,8 +40,13 @@ function placeOf(table: TableName, row: Rows[TableName]): string {
   return rowPlace(table, row as unknown as Readonly<Record<string, unknown>>);
 }
 
-function tableProblems(database: StateDatabase, table: TableName, expected: Iterable<Rows[TableName]> | undefined): Problem[] {
-  const missing = expected === undefined ? undefined : new Map([...expected].map((row) => [placeOf(table, row), textOf(table, row)]));
+function tableProblems(
+  database: StateDatabase,
+  table: TableName,
+  expected: Iterable<Rows[TableName]> | undefined,
+): Problem[] {
+  const missing =
+    expected === undefined ? undefined : new Map([...expected].map((row) => [placeOf(table, row), textOf(table, row)]));
   const problems: Problem[] = [];
   try {
     for (const { row, sound } of database.scan(table)) {
@@ -46,8 +54,10 @@ function tableProblems(database: StateDatabase, table: TableName, expected: Iter
       const should = missing?.get(place);
       missing?.delete(place);
       if (!sound) problems.push(problem(database, place, 'its digest does not match its content'));
-      else if (missing !== undefined && should === undefined) problems.push(problem(database, place, 'is not in the folded state'));
-      else if (should !== undefined && should !== textOf(table, row)) problems.push(problem(database, place, 'differs from the folded state'));
+      else if (missing !== undefined && should === undefined)
+        problems.push(problem(database, place, 'is not in the folded state'));
+      else if (should !== undefined && should !== textOf(table, row))
+        problems.push(problem(database, place, 'differs from the folded state'));
     }
   } catch (error) {
     if (!isOperatingError(error)) throw error;
@@ -59,5 +69,7 @@ function tableProblems(database: StateDatabase, table: TableName, expected: Iter
 
 function limitProblems(database: StateDatabase, table: TableName, problems: Problem[]): Problem[] {
   const more = problems.length - problemsPerTable;
-  return more > 0 ? [...problems.slice(0, problemsPerTable), problem(database, table, `and ${more} more rows`)] : problems;
+  return more > 0
+    ? [...problems.slice(0, problemsPerTable), problem(database, table, `and ${more} more rows`)]
+    : problems;
 }

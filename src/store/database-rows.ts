@@ -84,8 +84,16 @@ interface TableShape {
 }
 
 /** Columns in digest order, and the primary key. */
-export const tables: { readonly [T in TableName]: TableShape & { readonly columns: readonly (keyof Rows[T] & string)[]; readonly key: readonly (keyof Rows[T] & string)[] } } = {
-  events: { columns: ['id', 'subject', 'scope', 'host', 'kind', 'level', 'status', 'at', 'log', 'seq', 'body', 'view'], key: ['id'] },
+export const tables: {
+  readonly [T in TableName]: TableShape & {
+    readonly columns: readonly (keyof Rows[T] & string)[];
+    readonly key: readonly (keyof Rows[T] & string)[];
+  };
+} = {
+  events: {
+    columns: ['id', 'subject', 'scope', 'host', 'kind', 'level', 'status', 'at', 'log', 'seq', 'body', 'view'],
+    key: ['id'],
+  },
   records: { columns: ['subject', 'scope', 'status', 'served', 'record'], key: ['subject', 'scope'] },
   lines: { columns: ['log', 'seq', 'id', 'link'], key: ['log', 'seq'] },
   alarms: { columns: ['identity', 'kind', 'subject', 'host', 'alarm'], key: ['identity'] },

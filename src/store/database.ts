@@ -7,7 +7,22 @@
 import fs from 'node:fs';
 import Database from 'better-sqlite3';
 import { assert } from '../crypto/result.ts';
-import { rowDigest, rowPlace, rowValues, schemaStatements, schemaVersion, tableNames, tables, type AlarmRow, type EventRow, type LineRow, type OnceRow, type RecordRow, type Rows, type TableName } from './database-rows.ts';
+import {
+  rowDigest,
+  rowPlace,
+  rowValues,
+  schemaStatements,
+  schemaVersion,
+  tableNames,
+  tables,
+  type AlarmRow,
+  type EventRow,
+  type LineRow,
+  type OnceRow,
+  type RecordRow,
+  type Rows,
+  type TableName,
+} from './database-rows.ts';
 import { diskError, OperatingError, systemCode } from './errors.ts';
 
 /** Why `openDatabase` started from an empty file. `missing` is the ordinary first start. */
@@ -104,7 +119,8 @@ function openExisting(file: string): Database.Database | RebuildReason {
     const version = Number(database.pragma('user_version', { simple: true }));
     if (version === schemaVersion) {
       configure(database);
-      for (const table of tableNames) database.prepare(`SELECT ${tables[table].columns.join(', ')}, digest FROM ${table} LIMIT 1`).get();
+      for (const table of tableNames)
+        database.prepare(`SELECT ${tables[table].columns.join(', ')}, digest FROM ${table} LIMIT 1`).get();
       return database;
     }
     database.close();
@@ -112,7 +128,8 @@ function openExisting(file: string): Database.Database | RebuildReason {
   } catch (error) {
     database?.close();
     const code = systemCode(error);
-    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_FULL')) throw databaseError(error, file);
+    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_FULL'))
+      throw databaseError(error, file);
     return 'damaged';
   }
 }
@@ -148,77 +165,125 @@ function setAside(file: string, keep: boolean): void {
 function databaseError(error: unknown, file: string): OperatingError {
   if (error instanceof OperatingError) return error;
   const code = systemCode(error);
-  if (code === 'SQLITE_FULL') return new OperatingError('DISK_FULL', `cannot write ${file}: the disk is full`, { cause: error, hint: 'free some space, then try again' });
+  if (code === 'SQLITE_FULL')
+    return new OperatingError('DISK_FULL', `cannot write ${file}: the disk is full`, {
+      cause: error,
+      hint: 'free some space, then try again',
+    });
   if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') return damagedDatabase(file, 'file', code);
-  if (code.startsWith('SQLITE_')) return new OperatingError('DATABASE_FAILED', `${file}: ${code}`, { cause: error, hint: 'run: memctl rebuild' });
+  if (code.startsWith('SQLITE_'))
+    return new OperatingError('DATABASE_FAILED', `${file}: ${code}`, { cause: error, hint: 'run: memctl rebuild' });
   return diskError(error, 'use', file);
 }
 
 function damagedDatabase(file: string, place: string, reason: string): OperatingError {
-  return new OperatingError('DATABASE_DAMAGED', `${file}: ${place} is damaged (${reason})`, { hint: 'it is derived: run memctl rebuild' });
+  return new OperatingError('DATABASE_DAMAGED', `${file}: ${place} is damaged (${reason})`, {
+    hint: 'it is derived: run memctl rebuild',
+  });
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
+/** Runs database work; what SQLite throws becomes an operating failure. */
+type Guard = <R>(work: () => R) => R;
+
 function wrap(database: Database.Database, info: { file: string; rebuilt: RebuildReason | null }): StateDatabase {
   const { file } = info;
-  const guard = <R>(work: () => R): R => {
+  const guard: Guard = (work) => {
     try {
       return work();
     } catch (error) {
       throw databaseError(error, file);
     }
   };
-  const select = <T extends TableName>(table: T, rest: string): ((...values: (string | number)[]) => Rows[T][]) => {
+  const { metaRows, ...reads } = prepareReads((table, rest) => {
     const statement = database.prepare(`SELECT ${tables[table].columns.join(', ')}, digest FROM ${table} ${rest}`);
     return (...values) => guard(() => (statement.all(...values) as Stored[]).map((row) => checkRow(file, table, row)));
-  };
-  const upsert = (table: TableName): ((values: (string | number)[]) => void) => {
-    const { columns } = tables[table];
-    const statement = database.prepare(`INSERT OR REPLACE INTO ${table} (${columns.join(', ')}, digest) VALUES (${'?, '.repeat(columns.length)}?)`);
-    return (values) => void statement.run(...values, rowDigest(table, values));
-  };
-  const writers = Object.fromEntries(tableNames.map((table) => [table, upsert(table)])) as Record<TableName, (values: (string | number)[]) => void>;
-  const put = <T extends TableName>(table: T, rows: Iterable<Rows[T]> | undefined): void => {
-    for (const row of rows ?? []) writers[table](rowValues(table, row));
-  };
-  const forgetRecord = database.prepare('DELETE FROM records WHERE subject = ? AND scope = ?');
-  const byPrefix = database.prepare("SELECT id FROM events WHERE id >= ? AND id < ? || 'g' ORDER BY id LIMIT ?").pluck();
-  const reads = prepareReads(select);
+  });
+  const byPrefix = database
+    .prepare("SELECT id FROM events WHERE id >= ? AND id < ? || 'g' ORDER BY id LIMIT ?")
+    .pluck();
   return {
     ...info,
     ...reads,
-    meta: () => Object.fromEntries(reads.metaRows().map((row) => [row.key, row.value])),
-    write: (changes) =>
-      guard(() =>
-        database.transaction(() => {
-          put('events', changes.events);
-          put('records', changes.records);
-          put('lines', changes.lines);
-          for (const { subject, scope } of changes.recordsGone ?? []) forgetRecord.run(subject, scope);
-          if (changes.alarms !== undefined) database.exec('DELETE FROM alarms');
-          put('alarms', changes.alarms);
-          put('meta', Object.entries(changes.meta ?? {}).map(([key, value]) => ({ key, value })));
-        })(),
-      ),
-    clear: () => guard(() => database.transaction(() => tableNames.filter((table) => table !== 'once').forEach((table) => void database.exec(`DELETE FROM ${table}`)))()),
+    ...prepareWrites(database, guard),
+    meta: () => Object.fromEntries(metaRows().map((row) => [row.key, row.value])),
     idsByPrefix: (prefix, limit) => {
       assert(/^[0-9a-f]{1,64}$/.test(prefix), 'an id prefix is hex digits');
       return guard(() => byPrefix.all(prefix, prefix, limit) as string[]);
     },
-    rememberOnce: (row) => guard(() => writers.once(rowValues('once', row))),
     scan: (table) => scanRows(database, { file, table }),
-    integrity: () => guard(() => (database.pragma('integrity_check(20)') as { integrity_check: string }[]).map((row) => row.integrity_check).filter((text) => text !== 'ok')),
+    integrity: () => guard(() => integrityOf(database)),
     close: () => void database.close(),
+  };
+}
+
+function integrityOf(database: Database.Database): string[] {
+  const rows = database.pragma('integrity_check(20)') as { integrity_check: string }[];
+  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+}
+
+/** Everything that changes rows, each call one transaction. */
+function prepareWrites(
+  database: Database.Database,
+  guard: Guard,
+): Pick<StateDatabase, 'write' | 'clear' | 'rememberOnce'> {
+  const put = preparePut(database);
+  const forgetRecord = database.prepare('DELETE FROM records WHERE subject = ? AND scope = ?');
+  const write = database.transaction((changes: RowChanges) => {
+    put('events', changes.events);
+    put('records', changes.records);
+    put('lines', changes.lines);
+    for (const { subject, scope } of changes.recordsGone ?? []) forgetRecord.run(subject, scope);
+    if (changes.alarms !== undefined) database.exec('DELETE FROM alarms');
+    put('alarms', changes.alarms);
+    const meta = Object.entries(changes.meta ?? {});
+    put(
+      'meta',
+      meta.map(([key, value]) => ({ key, value })),
+    );
+  });
+  const clear = database.transaction(() => {
+    for (const table of tableNames) if (table !== 'once') database.exec(`DELETE FROM ${table}`);
+  });
+  return {
+    write: (changes) => guard(() => void write(changes)),
+    clear: () => guard(() => void clear()),
+    rememberOnce: (row) => guard(() => put('once', [row])),
+  };
+}
+
+function preparePut(
+  database: Database.Database,
+): <T extends TableName>(table: T, rows: Iterable<Rows[T]> | undefined) => void {
+  const statements = new Map(
+    tableNames.map((table) => {
+      const { columns } = tables[table];
+      const marks = '?, '.repeat(columns.length);
+      return [
+        table,
+        database.prepare(`INSERT OR REPLACE INTO ${table} (${columns.join(', ')}, digest) VALUES (${marks}?)`),
+      ];
+    }),
+  );
+  return (table, rows) => {
+    const statement = statements.get(table);
+    for (const row of rows ?? []) {
+      const values = rowValues(table, row);
+      statement?.run(...values, rowDigest(table, values));
+    }
   };
 }
 
 type Select = <T extends TableName>(table: T, rest: string) => (...values: (string | number)[]) => Rows[T][];
 
 /** The prepared look-ups. */
-function prepareReads(select: Select): Pick<StateDatabase, 'event' | 'eventsOfSubject' | 'recordsOfSubject' | 'recordsByStatus' | 'linesOfLog' | 'linesOfId' | 'alarms' | 'once'> & {
+function prepareReads(select: Select): Pick<
+  StateDatabase,
+  'event' | 'eventsOfSubject' | 'recordsOfSubject' | 'recordsByStatus' | 'linesOfLog' | 'linesOfId' | 'alarms' | 'once'
+> & {
   metaRows: () => Rows['meta'][];
 } {
   const event = select('events', 'WHERE id = ?');
@@ -231,7 +296,8 @@ function prepareReads(select: Select): Pick<StateDatabase, 'event' | 'eventsOfSu
     eventsOfSubject: select('events', 'WHERE subject = ? ORDER BY id'),
     recordsOfSubject: select('records', 'WHERE subject = ? ORDER BY scope'),
     recordsByStatus: select('records', 'WHERE status = ? ORDER BY subject, scope'),
-    linesOfLog: (log, range = {}) => (range.newestFirst === true ? newest : lines)(log, range.from ?? 1, range.limit ?? -1),
+    linesOfLog: (log, range = {}) =>
+      (range.newestFirst === true ? newest : lines)(log, range.from ?? 1, range.limit ?? -1),
     linesOfId: select('lines', 'WHERE id = ? ORDER BY log, seq'),
     alarms: select('alarms', 'ORDER BY identity'),
     once: (key) => once(key)[0]?.id,
@@ -249,7 +315,10 @@ function checkRow<T extends TableName>(file: string, table: T, stored: Stored): 
   return row as unknown as Rows[T];
 }
 
-function* scanRows<T extends TableName>(database: Database.Database, source: { file: string; table: T }): IterableIterator<{ row: Rows[T]; sound: boolean }> {
+function* scanRows<T extends TableName>(
+  database: Database.Database,
+  source: { file: string; table: T },
+): IterableIterator<{ row: Rows[T]; sound: boolean }> {
   const { file, table } = source;
   const { columns, key } = tables[table];
   const statement = database.prepare(`SELECT ${columns.join(', ')}, digest FROM ${table} ORDER BY ${key.join(', ')}`);

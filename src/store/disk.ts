@@ -36,11 +36,15 @@ function fsync(descriptor: number): Promise<void> {
 }
 
 function writeAll(descriptor: number, data: Uint8Array): void {
-  for (let offset = 0; offset < data.length; ) offset += fs.writeSync(descriptor, data, offset, data.length - offset);
+  for (let offset = 0; offset < data.length;) offset += fs.writeSync(descriptor, data, offset, data.length - offset);
 }
 
 function createFile(file: string, data: Uint8Array, mode: number): number {
-  const descriptor = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_NOFOLLOW, mode);
+  const descriptor = fs.openSync(
+    file,
+    fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_NOFOLLOW,
+    mode,
+  );
   try {
     writeAll(descriptor, data);
     return descriptor;
@@ -92,7 +96,10 @@ export const realDisk: Disk = {
 };
 
 /** Makes a folder and its missing parents below `root`; adds every folder that got a new name to `touched`. */
-export function makeDirectories(disk: Disk, options: { root: string; directory: string; touched: Set<string>; mode?: number }): void {
+export function makeDirectories(
+  disk: Disk,
+  options: { root: string; directory: string; touched: Set<string>; mode?: number },
+): void {
   const { root, directory, touched, mode = 0o700 } = options;
   if (directory === root || fs.existsSync(directory)) return;
   const parent = path.dirname(directory);
@@ -115,7 +122,10 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
  * Replaces a small file so that a crash leaves the old or the new one, never a torn one; durable on return.
  * Errors: `DISK_FAILED`, `DISK_FULL`.
  */
-export async function replaceFile(disk: Disk, options: { file: string; data: Uint8Array; mode?: number }): Promise<void> {
+export async function replaceFile(
+  disk: Disk,
+  options: { file: string; data: Uint8Array; mode?: number },
+): Promise<void> {
   const { file, data, mode = 0o600 } = options;
   const temporary = `${file}.tmp-${process.pid}`;
   try {

@@ -139,7 +139,6 @@ export function diskError(error: unknown, doing: string, path: string): Operatin
  * controls and line separators become a space; longer text is cut. A peer must not be able to write escape sequences.
  */
 export function printable(text: string, charactersMax = 300): string {
-  // eslint-disable-next-line no-control-regex -- control characters are exactly what is searched for
   const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g, ' ').trim();
   return clean.length > charactersMax ? `${clean.slice(0, charactersMax)}…` : clean;
 }

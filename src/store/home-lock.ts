@@ -65,7 +65,8 @@ function lockError(error: unknown, home: Home): OperatingError {
   const code = systemCode(error);
   if (code.startsWith('SQLITE_BUSY')) {
     const owner = readLockOwner(home);
-    const who = owner === undefined ? 'another process' : `${owner.program}, process ${owner.pid}, since ${owner.since}`;
+    const who =
+      owner === undefined ? 'another process' : `${owner.program}, process ${owner.pid}, since ${owner.since}`;
     return new OperatingError('HOME_LOCKED', `home ${home.dir} is in use by ${who}`, {
       hint: owner === undefined ? 'stop it, or wait for it' : `wait for it, or stop it: kill ${owner.pid}`,
     });

@@ -55,7 +55,10 @@ export function homePaths(dir: string): Home {
  * There is no further fallback, and never the current folder: memory written to the wrong place is worse than an error.
  * Errors: `HOME_UNKNOWN`, `HOME_NOT_ABSOLUTE`.
  */
-export function resolveHome(options: { flag?: string | undefined; env: Readonly<Record<string, string | undefined>> }): string {
+export function resolveHome(options: {
+  flag?: string | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}): string {
   const { flag, env } = options;
   const named = flag ?? (env['MEMD_HOME'] || undefined);
   if (named !== undefined) return requireAbsolute(named, flag === undefined ? 'MEMD_HOME' : '--home');
@@ -64,9 +67,13 @@ export function resolveHome(options: { flag?: string | undefined; env: Readonly<
   if (data !== undefined && path.isAbsolute(data)) return path.join(path.normalize(data), 'memd');
   const user = env['HOME'];
   if (user !== undefined && path.isAbsolute(user)) return path.join(path.normalize(user), '.local', 'share', 'memd');
-  throw new OperatingError('HOME_UNKNOWN', 'no home folder: neither --home, MEMD_HOME, XDG_DATA_HOME nor HOME names one', {
-    hint: 'give --home DIR with an absolute path',
-  });
+  throw new OperatingError(
+    'HOME_UNKNOWN',
+    'no home folder: neither --home, MEMD_HOME, XDG_DATA_HOME nor HOME names one',
+    {
+      hint: 'give --home DIR with an absolute path',
+    },
+  );
 }
 
 function requireAbsolute(dir: string, source: string): string {
@@ -118,12 +125,16 @@ function checkFolder(dir: string, status: fs.Stats): void {
   if (!status.isDirectory()) unsafe('is not a folder (a symbolic link is not followed)', 'name the real folder');
   const uid = process.getuid?.();
   if (uid !== undefined && status.uid !== uid) {
-    unsafe(`belongs to user id ${status.uid}, this process runs as ${uid}`, `run as that user, or: chown -R ${uid} ${dir}`);
+    unsafe(
+      `belongs to user id ${status.uid}, this process runs as ${uid}`,
+      `run as that user, or: chown -R ${uid} ${dir}`,
+    );
   }
   if ((status.mode & 0o077) !== 0) {
     unsafe(`is open to others (mode ${(status.mode & 0o777).toString(8).padStart(4, '0')})`, `chmod 700 ${dir}`);
   }
-  if (fs.statfsSync(dir).type === nfsMagic) unsafe('is on NFS, where locks cannot be trusted', 'use a folder on a local disk');
+  if (fs.statfsSync(dir).type === nfsMagic)
+    unsafe('is on NFS, where locks cannot be trusted', 'use a folder on a local disk');
 }
 
 /**
@@ -134,9 +145,13 @@ export function socketAddress(home: Home, cwd: string): string {
   const candidates = [home.socket, path.relative(cwd, home.socket)];
   const fitting = candidates.find((candidate) => Buffer.byteLength(candidate) <= socketPathBytesMax);
   if (fitting !== undefined) return fitting;
-  throw new OperatingError('HOME_PATH_TOO_LONG', `socket path is longer than ${socketPathBytesMax} bytes: ${home.socket}`, {
-    hint: `use a shorter home folder, or run from inside it: cd ${home.dir}`,
-  });
+  throw new OperatingError(
+    'HOME_PATH_TOO_LONG',
+    `socket path is longer than ${socketPathBytesMax} bytes: ${home.socket}`,
+    {
+      hint: `use a shorter home folder, or run from inside it: cd ${home.dir}`,
+    },
+  );
 }
 
 /** Refuses a file that others can read or write, or that is not a plain file of ours. Errors: `KEY_UNSAFE`, `KEY_MISSING`. */
@@ -151,12 +166,17 @@ export function checkPrivateFile(file: string): void {
     });
   }
   const uid = process.getuid?.();
-  if (!status.isFile()) throw new OperatingError('KEY_UNSAFE', `${file} is not a plain file`, { hint: `replace it by the real file` });
+  if (!status.isFile())
+    throw new OperatingError('KEY_UNSAFE', `${file} is not a plain file`, { hint: `replace it by the real file` });
   if (uid !== undefined && status.uid !== uid) {
-    throw new OperatingError('KEY_UNSAFE', `${file} belongs to user id ${status.uid}, not to ${uid}`, { hint: `chown ${uid} ${file}` });
+    throw new OperatingError('KEY_UNSAFE', `${file} belongs to user id ${status.uid}, not to ${uid}`, {
+      hint: `chown ${uid} ${file}`,
+    });
   }
   if ((status.mode & 0o077) !== 0) {
     const mode = (status.mode & 0o777).toString(8).padStart(4, '0');
-    throw new OperatingError('KEY_UNSAFE', `${file} can be read by others (mode ${mode})`, { hint: `chmod 600 ${file}` });
+    throw new OperatingError('KEY_UNSAFE', `${file} can be read by others (mode ${mode})`, {
+      hint: `chmod 600 ${file}`,
+    });
   }
 }

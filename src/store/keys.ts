@@ -4,7 +4,13 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { publicKeyOf, signingKeyFromSeed, type SigningKey } from '../crypto/ed25519.ts';
-import { ed25519PrivatePem, ed25519PublicText, parseSshPublicKey, seedFromPem, type SshPublicKey } from '../crypto/ssh-key.ts';
+import {
+  ed25519PrivatePem,
+  ed25519PublicText,
+  parseSshPublicKey,
+  seedFromPem,
+  type SshPublicKey,
+} from '../crypto/ssh-key.ts';
 import { realDisk, type Disk } from './disk.ts';
 import { diskError, OperatingError, systemCode } from './errors.ts';
 import { checkPrivateFile, type Home } from './home.ts';
@@ -30,7 +36,10 @@ export interface HostKeys {
  */
 export async function createKeys(home: Home, options: { host: string; disk?: Disk }): Promise<HostKeys> {
   const disk = options.disk ?? realDisk;
-  for (const [file, use] of [[home.hostKey, 'log'], [home.sshKey, 'ssh']] as const) {
+  for (const [file, use] of [
+    [home.hostKey, 'log'],
+    [home.sshKey, 'ssh'],
+  ] as const) {
     if (!fs.existsSync(file)) await createKey(disk, { file, comment: `memd ${use} key of ${options.host}` });
   }
   return readKeys(home);

@@ -37,7 +37,10 @@ const nothing: LastHeads = { logs: {}, trust: null };
  * Reads the file. `state` says whether it could be used: an absent or unreadable one (a power cut can leave it empty) is
  * no proof of anything, so it does not block writing, but a caller should say so.
  */
-export function readLastHeads(home: Home): { readonly heads: LastHeads; readonly state: 'read' | 'missing' | 'damaged' } {
+export function readLastHeads(home: Home): {
+  readonly heads: LastHeads;
+  readonly state: 'read' | 'missing' | 'damaged';
+} {
   let text: string;
   try {
     text = fs.readFileSync(home.lastHeads, 'utf8');
@@ -92,17 +95,29 @@ export function checkLastHead(host: string, last: LastHead | undefined, current:
   if (last === undefined || last.oid === current.oid) return;
   const was = `line ${last.seq} (link ${last.link.slice(0, 12)}, commit ${last.oid.slice(0, 12)})`;
   if (current.oid === null) throw rewound(host, `the branch is gone; it was last seen at ${was}`);
-  if (current.lines < last.seq) throw rewound(host, `the branch (commit ${current.oid.slice(0, 12)}) ends at line ${current.lines}; it was last seen at ${was}`);
+  if (current.lines < last.seq)
+    throw rewound(
+      host,
+      `the branch (commit ${current.oid.slice(0, 12)}) ends at line ${current.lines}; it was last seen at ${was}`,
+    );
   const link = current.linkAt(last.seq);
-  if (link !== last.link) throw rewound(host, `line ${last.seq} of the branch has link ${link?.slice(0, 12) ?? 'none'}; it was last seen as ${was}`);
+  if (link !== last.link)
+    throw rewound(
+      host,
+      `line ${last.seq} of the branch has link ${link?.slice(0, 12) ?? 'none'}; it was last seen as ${was}`,
+    );
 }
 
 /** The same for branch `trust`, which only grows. Errors: `BRANCH_REWOUND`. */
 export function checkLastTrust(last: LastHeads['trust'], current: { oid: string | null; ops: number }): void {
   if (last === null || last.oid === current.oid || (current.oid !== null && current.ops >= last.ops)) return;
-  throw new OperatingError('BRANCH_REWOUND', `branch trust holds ${current.ops} ops; last-heads.json saw ${last.ops} (commit ${last.oid.slice(0, 12)})`, {
-    hint: 'nothing is written until it is restored: run memctl doctor --repair',
-  });
+  throw new OperatingError(
+    'BRANCH_REWOUND',
+    `branch trust holds ${current.ops} ops; last-heads.json saw ${last.ops} (commit ${last.oid.slice(0, 12)})`,
+    {
+      hint: 'nothing is written until it is restored: run memctl doctor --repair',
+    },
+  );
 }
 
 function rewound(host: string, reason: string): OperatingError {

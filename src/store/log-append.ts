@@ -86,7 +86,9 @@ export function commitMessage(host: string, lines: number): string {
 
 /** `LOG_FULL`: all 64³ segments are used. */
 export function logFull(host: string): OperatingError {
-  return new OperatingError('LOG_FULL', `log ${host} is full`, { hint: 'give this machine a new host name: memctl host recover' });
+  return new OperatingError('LOG_FULL', `log ${host} is full`, {
+    hint: 'give this machine a new host name: memctl host recover',
+  });
 }
 
 /** Bytes of a segment after its new lines. */
@@ -95,8 +97,15 @@ export function segmentContent(before: Buffer, lines: readonly Uint8Array[]): Bu
 }
 
 /** Appends lines as one commit, durable on return; gives the state after it. Errors: see `commitObjects`, `LOG_FULL`. */
-export async function appendLines(context: WriteContext, state: WriterState, lines: readonly WritableLine[]): Promise<WriterState> {
-  const parts = planSegments({ index: state.index, bytes: state.open.length }, lines.map((line) => utf8Bytes(line.text)));
+export async function appendLines(
+  context: WriteContext,
+  state: WriterState,
+  lines: readonly WritableLine[],
+): Promise<WriterState> {
+  const parts = planSegments(
+    { index: state.index, bytes: state.open.length },
+    lines.map((line) => utf8Bytes(line.text)),
+  );
   if (parts === undefined) throw logFull(context.host);
   const objects: EncodedObject[] = [];
   const filled = parts.reduce((current, part) => addPart(current, part, objects), state);
@@ -119,7 +128,12 @@ function addPart(state: WriterState, part: SegmentPart, objects: EncodedObject[]
   const blob = encodeObject('blob', content);
   objects.push(blob);
   const [root, second, third] = continues ? state.folders : enterSegment(state, part.index, objects);
-  return { ...state, index: part.index, open: content, folders: [root, second, setEntry(third, { name: part.path.slice(6), oid: blob.oid, folder: false })] };
+  return {
+    ...state,
+    index: part.index,
+    open: content,
+    folders: [root, second, setEntry(third, { name: part.path.slice(6), oid: blob.oid, folder: false })],
+  };
 }
 
 /** The open folders for a new segment: leaves a full folder behind (writing its tree) when the segment lies in the next. */

@@ -17,7 +17,16 @@ import { OperatingError } from './errors.ts';
 import { isOid } from './git/object-id.ts';
 import { compareAndSwapRef, logRef, removeTemporaryRef } from './git/refs.ts';
 import { gitRequest, type Repository } from './git/repository.ts';
-import { commitMessage, commitSeconds, logFull, readWriterState, segmentContent, type WritableLine, type WriteContext, type WriterState } from './log-append.ts';
+import {
+  commitMessage,
+  commitSeconds,
+  logFull,
+  readWriterState,
+  segmentContent,
+  type WritableLine,
+  type WriteContext,
+  type WriterState,
+} from './log-append.ts';
 import type { LineBatches } from './log-writer.ts';
 
 /** The source of the lines threw; `cause` is what it threw. Nothing was appended. */
@@ -29,10 +38,26 @@ export class SourceFailure extends Error {
 }
 
 /** Level 1, no deltas between segments, always one pack: speed now, `git repack` makes it small later. */
-const importArgs = ['-c', 'pack.compression=1', '-c', 'core.compression=1', '-c', 'fastimport.unpackLimit=1', 'fast-import', '--quiet', '--done', '--depth=0', '--cat-blob-fd=1'];
+const importArgs = [
+  '-c',
+  'pack.compression=1',
+  '-c',
+  'core.compression=1',
+  '-c',
+  'fastimport.unpackLimit=1',
+  'fast-import',
+  '--quiet',
+  '--done',
+  '--depth=0',
+  '--cat-blob-fd=1',
+];
 
 /** Appends through fast-import; durable on return. Errors: see `LogWriter.appendBulk`; `SourceFailure`. */
-export async function appendThroughImport(context: WriteContext, state: WriterState, batches: LineBatches): Promise<{ state: WriterState; lines: number }> {
+export async function appendThroughImport(
+  context: WriteContext,
+  state: WriterState,
+  batches: LineBatches,
+): Promise<{ state: WriterState; lines: number }> {
   const { repository, host } = context;
   const before = new Set(listPacks(repository));
   const temporaryRef = `refs/memd/bulk-${randomBytes(8).toString('hex')}`;
@@ -68,11 +93,17 @@ async function feedLines(context: WriteContext, feed: Feed): Promise<number> {
     await send(feed.child, [`blob\nmark :${written.length}\ndata ${open.content.length}\n`, open.content, '\n']);
   };
   for await (const batch of guardSource(feed.batches)) {
-    const parts = planSegments({ index: open.index, bytes: open.content.length }, batch.map((line) => utf8Bytes(line.text)));
+    const parts = planSegments(
+      { index: open.index, bytes: open.content.length },
+      batch.map((line) => utf8Bytes(line.text)),
+    );
     if (parts === undefined) throw logFull(context.host);
     for (const part of parts) {
       if (part.bytesBefore === 0 && open.content.length > 0 && part.index !== open.index) await flush();
-      open = { index: part.index, content: segmentContent(part.bytesBefore === 0 ? Buffer.alloc(0) : open.content, part.lines) };
+      open = {
+        index: part.index,
+        content: segmentContent(part.bytesBefore === 0 ? Buffer.alloc(0) : open.content, part.lines),
+      };
     }
     lines += batch.length;
     last = batch.at(-1) ?? last;
@@ -93,7 +124,10 @@ async function* guardSource(batches: LineBatches): AsyncGenerator<readonly Writa
   }
 }
 
-function commitCommand(context: WriteContext, commit: { feed: Feed; written: readonly string[]; lines: number; seconds: number }): string {
+function commitCommand(
+  context: WriteContext,
+  commit: { feed: Feed; written: readonly string[]; lines: number; seconds: number },
+): string {
   const { feed, written, lines, seconds } = commit;
   const message = commitMessage(context.host, lines);
   const mark = written.length + 1;

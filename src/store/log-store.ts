@@ -61,7 +61,11 @@ export async function readLog(repository: Repository, host: string): Promise<Sto
  * The lines of a log at a commit, one segment at a time: memory stays flat for a log of any length.
  * Errors: see `LogStore.readLog`.
  */
-export async function* streamLog(repository: Repository, host: string, oid: string): AsyncGenerator<readonly (string | Uint8Array)[]> {
+export async function* streamLog(
+  repository: Repository,
+  host: string,
+  oid: string,
+): AsyncGenerator<readonly (string | Uint8Array)[]> {
   const reader = openReader(repository, { deadlineMs: streamDeadlineMs });
   try {
     const layout = await readLogLayout(reader, oid);

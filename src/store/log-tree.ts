@@ -34,7 +34,12 @@ const commitBytesMax = 65_536;
 const treeBytesMax = segmentFanout * (6 + 1 + 8 + 1 + 20);
 
 function faultCode(fault: ObjectFault): LogTreeFault {
-  const codes = { MISSING: 'OBJECT_MISSING', DAMAGED: 'OBJECT_DAMAGED', TOO_LARGE: 'TOO_LARGE', WRONG_TYPE: 'TREE_SHAPE' } as const;
+  const codes = {
+    MISSING: 'OBJECT_MISSING',
+    DAMAGED: 'OBJECT_DAMAGED',
+    TOO_LARGE: 'TOO_LARGE',
+    WRONG_TYPE: 'TREE_SHAPE',
+  } as const;
   return codes[fault.code];
 }
 
@@ -57,12 +62,17 @@ function readEntries(folder: Folder, content: Buffer, leaf: boolean): Result<rea
   for (const [index, entry] of entries.entries()) {
     const name = `${String(index).padStart(2, '0')}${leaf ? '.jsonl' : ''}`;
     if (entry.name !== name) return refuse('TREE_SHAPE', `${at} has an entry where ${name} was expected`);
-    if (entry.mode !== (leaf ? '100644' : '40000')) return refuse('TREE_SHAPE', `${at}/${name} is not a plain ${leaf ? 'file' : 'folder'}`);
+    if (entry.mode !== (leaf ? '100644' : '40000'))
+      return refuse('TREE_SHAPE', `${at}/${name} is not a plain ${leaf ? 'file' : 'folder'}`);
   }
   return ok(entries.map(({ name, oid }) => ({ name, oid, folder: !leaf })));
 }
 
-async function readOne(reader: ObjectReader, oid: string, limits: { type: 'commit' | 'tree'; bytesMax: number }): Promise<ReadObject | ObjectFault> {
+async function readOne(
+  reader: ObjectReader,
+  oid: string,
+  limits: { type: 'commit' | 'tree'; bytesMax: number },
+): Promise<ReadObject | ObjectFault> {
   const [answer] = await reader.read([oid], limits);
   return answer ?? { ok: false, code: 'MISSING', oid, detail: 'no answer' };
 }
@@ -73,7 +83,10 @@ async function readOne(reader: ObjectReader, oid: string, limits: { type: 'commi
  */
 export async function readLogLayout(reader: ObjectReader, commit: string): Promise<Result<LogLayout, LogTreeFault>> {
   const object = await readOne(reader, commit, { type: 'commit', bytesMax: commitBytesMax });
-  if (!object.ok) return object.code === 'WRONG_TYPE' ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`) : objectFault(object, '');
+  if (!object.ok)
+    return object.code === 'WRONG_TYPE'
+      ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`)
+      : objectFault(object, '');
   const header = decodeCommit(object.content);
   if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
   let folders: readonly Folder[] = [{ path: '', oid: header.tree }];
@@ -98,17 +111,23 @@ async function readLevel(
   folders: readonly Folder[],
   leaf: boolean,
 ): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[] }, LogTreeFault>> {
-  const answers = await reader.read(folders.map((folder) => folder.oid), { type: 'tree', bytesMax: treeBytesMax });
+  const answers = await reader.read(
+    folders.map((folder) => folder.oid),
+    { type: 'tree', bytesMax: treeBytesMax },
+  );
   const children: Folder[] = [];
   let last: readonly TreeEntry[] = [];
   for (const [index, folder] of folders.entries()) {
     const answer = answers[index];
-    if (answer === undefined || !answer.ok) return objectFault(answer ?? { ok: false, code: 'MISSING', oid: folder.oid, detail: 'no answer' }, folder.path);
+    if (answer === undefined || !answer.ok)
+      return objectFault(answer ?? { ok: false, code: 'MISSING', oid: folder.oid, detail: 'no answer' }, folder.path);
     const entries = readEntries(folder, answer.content, leaf);
     if (!entries.ok) return entries;
     last = entries.value;
-    if (index < folders.length - 1 && last.length < segmentFanout) return refuse('TREE_SHAPE', `${folder.path} is not full, but a later folder exists`);
-    for (const entry of last) children.push({ path: folder.path === '' ? entry.name : `${folder.path}/${entry.name}`, oid: entry.oid });
+    if (index < folders.length - 1 && last.length < segmentFanout)
+      return refuse('TREE_SHAPE', `${folder.path} is not full, but a later folder exists`);
+    for (const entry of last)
+      children.push({ path: folder.path === '' ? entry.name : `${folder.path}/${entry.name}`, oid: entry.oid });
   }
   return ok({ children, last });
 }
@@ -128,14 +147,24 @@ const segmentsAtATime = 64;
  * large, empty, does not end in a newline (a torn tail is never joined to the next line), is sealed too early or grew on
  * after it should have been sealed.
  */
-export async function* readSegments(reader: ObjectReader, layout: LogLayout, from = 0): AsyncGenerator<Result<SegmentLines, LogTreeFault>> {
+export async function* readSegments(
+  reader: ObjectReader,
+  layout: LogLayout,
+  from = 0,
+): AsyncGenerator<Result<SegmentLines, LogTreeFault>> {
   for (let start = from; start < layout.segments.length; start += segmentsAtATime) {
     const batch = layout.segments.slice(start, start + segmentsAtATime);
-    const answers = await reader.read(batch.map((segment) => segment.oid), { type: 'blob', bytesMax: segmentBytesMax });
+    const answers = await reader.read(
+      batch.map((segment) => segment.oid),
+      { type: 'blob', bytesMax: segmentBytesMax },
+    );
     for (const [index, segment] of batch.entries()) {
       const answer = answers[index];
       if (answer === undefined || !answer.ok) {
-        yield objectFault(answer ?? { ok: false, code: 'MISSING', oid: segment.oid, detail: 'no answer' }, segmentPath(segment.index));
+        yield objectFault(
+          answer ?? { ok: false, code: 'MISSING', oid: segment.oid, detail: 'no answer' },
+          segmentPath(segment.index),
+        );
         return;
       }
       const result = splitSegment(segment, answer.content, segment.index === layout.segments.length - 1);
@@ -149,14 +178,18 @@ function splitSegment(segment: Segment, content: Buffer, last: boolean): Result<
   const at = segmentPath(segment.index);
   if (content.length === 0) return refuse('TREE_SHAPE', `${at} is empty`);
   if (content.at(-1) !== 0x0a) return refuse('TREE_SHAPE', `${at} does not end in a newline: its last line is torn`);
-  if (!last && content.length < segmentSealBytes) return refuse('TREE_SHAPE', `${at} is followed by another segment, but is not full`);
+  if (!last && content.length < segmentSealBytes)
+    return refuse('TREE_SHAPE', `${at} is followed by another segment, but is not full`);
   const beforeLastLine = content.lastIndexOf(0x0a, content.length - 2) + 1;
   if (beforeLastLine >= segmentSealBytes) return refuse('TREE_SHAPE', `${at} holds a line beyond its seal`);
   return ok({ segment, content, lines: splitLines(content).lines });
 }
 
 /** Turns a fault of our own branch into an operating failure that names log, place and next command. */
-export function logError(host: string, fault: { readonly code: LogTreeFault; readonly detail: string }): OperatingError {
+export function logError(
+  host: string,
+  fault: { readonly code: LogTreeFault; readonly detail: string },
+): OperatingError {
   const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
   return new OperatingError(code, `log ${host}: ${fault.detail}`, {
     hint: 'run: memctl doctor --repair (it restores the log from peers, or from the plain copy in logs/)',

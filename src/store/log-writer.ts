@@ -38,7 +38,11 @@ export interface LogWriter {
  * Opens a log for appending. Call under the home lock.
  * Errors: `REF_DAMAGED`, `OBJECT_DAMAGED`, `OBJECT_MISSING`, `BRANCH_DAMAGED`, `DISK_FAILED`.
  */
-export async function openLogWriter(options: { repository: Repository; host: string; meshId: string }): Promise<LogWriter> {
+export async function openLogWriter(options: {
+  repository: Repository;
+  host: string;
+  meshId: string;
+}): Promise<LogWriter> {
   const { repository, host, meshId } = options;
   const context: WriteContext = { repository, host, author: `memd <${host}@${meshId}>` };
   let state = await readWriterState(repository, host);
@@ -75,8 +79,12 @@ export async function openLogWriter(options: { repository: Repository; host: str
 }
 
 function brokenError(host: string, cause: OperatingError): OperatingError {
-  return new OperatingError('WRITER_BROKEN', `log ${host}: an earlier write failed (${cause.message}); whether it persisted is not known`, {
-    cause,
-    hint: 'the log must be read again before the next append; memd does so by itself',
-  });
+  return new OperatingError(
+    'WRITER_BROKEN',
+    `log ${host}: an earlier write failed (${cause.message}); whether it persisted is not known`,
+    {
+      cause,
+      hint: 'the log must be read again before the next append; memd does so by itself',
+    },
+  );
 }

@@ -109,7 +109,7 @@ function writeLines(descriptor: number, lines: Iterable<PlainLine>): Known {
   let heldBytes = 0;
   const flush = (): void => {
     const chunk = Buffer.concat(held, heldBytes);
-    for (let at = 0; at < chunk.length; ) at += fs.writeSync(descriptor, chunk, at);
+    for (let at = 0; at < chunk.length;) at += fs.writeSync(descriptor, chunk, at);
     [held, heldBytes] = [[], 0];
   };
   for (const line of lines) {
@@ -134,7 +134,9 @@ function lineBytes(line: PlainLine): Buffer {
  */
 export function checkPlainCopy(home: Home, host: string, lines: Iterable<PlainLine>): readonly Problem[] {
   const file = copyFile(home, host);
-  const problem = (line: number, detail: string): Problem[] => [{ file, place: `log ${host}, line ${line}`, detail, hint: 'it is derived: run memctl rebuild' }];
+  const problem = (line: number, detail: string): Problem[] => [
+    { file, place: `log ${host}, line ${line}`, detail, hint: 'it is derived: run memctl rebuild' },
+  ];
   let content: Buffer;
   try {
     content = readPlainFile(file) ?? Buffer.alloc(0);

@@ -26,7 +26,10 @@ const repositoryRules: readonly Rule[] = [
   { folder: 'objects', pattern: /^maintenance\.lock$/ },
   { folder: 'refs', pattern: /\.lock$/, deep: true },
   { folder: 'refs/memd', pattern: /./ },
-  { folder: '', pattern: /^(HEAD\.lock|config\.lock|packed-refs\.(lock|new)|shallow\.lock|gc\.pid(\.lock)?|fast_import_crash_\d+)$/ },
+  {
+    folder: '',
+    pattern: /^(HEAD\.lock|config\.lock|packed-refs\.(lock|new)|shallow\.lock|gc\.pid(\.lock)?|fast_import_crash_\d+)$/,
+  },
   { folder: '', pattern: /\.tmp-\d+$/ },
 ];
 
@@ -40,7 +43,10 @@ const homeRules: readonly Rule[] = [
 /** Removes the remains; gives the paths (below the home) that were removed, for the log. Errors: `DISK_FAILED`. */
 export function sweepHome(lock: HomeLock): readonly string[] {
   const { dir, repository } = lock.home;
-  const removed = [...repositoryRules.flatMap((rule) => sweepRule(repository, rule)), ...homeRules.flatMap((rule) => sweepRule(dir, rule))];
+  const removed = [
+    ...repositoryRules.flatMap((rule) => sweepRule(repository, rule)),
+    ...homeRules.flatMap((rule) => sweepRule(dir, rule)),
+  ];
   return removed.map((file) => path.relative(dir, file)).sort((a, b) => (a < b ? -1 : 1));
 }
 

@@ -7,7 +7,14 @@ import { trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
 import { OperatingError } from './errors.ts';
-import { decodeCommit, decodeTree, encodeObject, encodeTree, type EncodedObject, type TreeEntry } from './git/object-id.ts';
+import {
+  decodeCommit,
+  decodeTree,
+  encodeObject,
+  encodeTree,
+  type EncodedObject,
+  type TreeEntry,
+} from './git/object-id.ts';
 import { commitObjects } from './git/objects.ts';
 import { openReader, type ObjectFault, type ObjectReader } from './git/reader.ts';
 import { readRef, trustRef } from './git/refs.ts';
@@ -34,8 +41,15 @@ const entryBytes = 7 + 69 + 1 + 20;
 const foldersMax = 256;
 
 function objectFault(fault: ObjectFault | undefined, at: string): Result<never, TrustTreeFault> {
-  const codes = { MISSING: 'OBJECT_MISSING', DAMAGED: 'OBJECT_DAMAGED', TOO_LARGE: 'TOO_LARGE', WRONG_TYPE: 'TREE_SHAPE' } as const;
-  return fault === undefined ? refuse('OBJECT_MISSING', `${at}: no answer`) : refuse(codes[fault.code], `${at}: ${fault.oid} ${fault.detail}`);
+  const codes = {
+    MISSING: 'OBJECT_MISSING',
+    DAMAGED: 'OBJECT_DAMAGED',
+    TOO_LARGE: 'TOO_LARGE',
+    WRONG_TYPE: 'TREE_SHAPE',
+  } as const;
+  return fault === undefined
+    ? refuse('OBJECT_MISSING', `${at}: no answer`)
+    : refuse(codes[fault.code], `${at}: ${fault.oid} ${fault.detail}`);
 }
 
 interface OpFile {
@@ -43,7 +57,11 @@ interface OpFile {
   readonly oid: string;
 }
 
-async function readFolder(reader: ObjectReader, oid: string, entriesMax: number): Promise<Result<ReturnType<typeof decodeTree> & object, TrustTreeFault>> {
+async function readFolder(
+  reader: ObjectReader,
+  oid: string,
+  entriesMax: number,
+): Promise<Result<ReturnType<typeof decodeTree> & object, TrustTreeFault>> {
   const [answer] = await reader.read([oid], { type: 'tree', bytesMax: entriesMax * entryBytes });
   if (answer === undefined || !answer.ok) return objectFault(answer, 'trust folder');
   const entries = decodeTree(answer.content);
@@ -53,19 +71,24 @@ async function readFolder(reader: ObjectReader, oid: string, entriesMax: number)
 /** Every op file of the tree of a commit. */
 async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<readonly OpFile[], TrustTreeFault>> {
   const [object] = await reader.read([commit], { type: 'commit', bytesMax: commitBytesMax });
-  if (object === undefined || !object.ok) return object?.code === 'WRONG_TYPE' ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`) : objectFault(object, 'trust commit');
+  if (object === undefined || !object.ok)
+    return object?.code === 'WRONG_TYPE'
+      ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`)
+      : objectFault(object, 'trust commit');
   const header = decodeCommit(object.content);
   if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
   const root = await readFolder(reader, header.tree, foldersMax);
   if (!root.ok) return root;
   const files: OpFile[] = [];
   for (const folder of root.value) {
-    if (!/^[0-9a-f]{2}$/.test(folder.name) || folder.mode !== '40000') return refuse('TREE_SHAPE', 'the trust root holds something else than folders 00 to ff');
+    if (!/^[0-9a-f]{2}$/.test(folder.name) || folder.mode !== '40000')
+      return refuse('TREE_SHAPE', 'the trust root holds something else than folders 00 to ff');
     const entries = await readFolder(reader, folder.oid, trustOpsMax);
     if (!entries.ok) return entries;
     for (const entry of entries.value) {
       const id = /^([0-9a-f]{64})\.json$/.exec(entry.name)?.[1];
-      if (id === undefined || !id.startsWith(folder.name) || entry.mode !== '100644') return refuse('TREE_SHAPE', `trust folder ${folder.name} holds something else than op files`);
+      if (id === undefined || !id.startsWith(folder.name) || entry.mode !== '100644')
+        return refuse('TREE_SHAPE', `trust folder ${folder.name} holds something else than op files`);
       files.push({ id, oid: entry.oid });
     }
     if (files.length > trustOpsMax) return refuse('TOO_LARGE', `more than ${trustOpsMax} trust ops`);
@@ -80,7 +103,11 @@ const filesAtATime = 256;
  * Reads the trust ops of a commit, ours or (through a quarantine) a peer's. Shape and sizes are checked first. `known`
  * ids are left out without being read. A file that is not UTF-8 text with one final newline refuses the tree.
  */
-export async function readTrustCommit(view: ObjectView, commit: string, known?: (id: string) => boolean): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+export async function readTrustCommit(
+  view: ObjectView,
+  commit: string,
+  known?: (id: string) => boolean,
+): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
   const reader = openReader(view);
   try {
     const files = await listOpFiles(reader, commit);
@@ -92,16 +119,23 @@ export async function readTrustCommit(view: ObjectView, commit: string, known?: 
   }
 }
 
-async function readOpFiles(reader: ObjectReader, files: readonly OpFile[]): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+async function readOpFiles(
+  reader: ObjectReader,
+  files: readonly OpFile[],
+): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
   const ops: StoredTrustOp[] = [];
   for (let start = 0; start < files.length; start += filesAtATime) {
     const batch = files.slice(start, start + filesAtATime);
-    const answers = await reader.read(batch.map((file) => file.oid), { type: 'blob', bytesMax: trustOpBytesMax + 1 });
+    const answers = await reader.read(
+      batch.map((file) => file.oid),
+      { type: 'blob', bytesMax: trustOpBytesMax + 1 },
+    );
     for (const [index, { id }] of batch.entries()) {
       const answer = answers[index];
       if (answer === undefined || !answer.ok) return objectFault(answer, `trust op ${id}`);
       const text = decodeUtf8(answer.content);
-      if (text === undefined || text.indexOf('\n') !== text.length - 1) return refuse('TREE_SHAPE', `trust op ${id} is not one line of text`);
+      if (text === undefined || text.indexOf('\n') !== text.length - 1)
+        return refuse('TREE_SHAPE', `trust op ${id} is not one line of text`);
       ops.push({ id, text: text.slice(0, -1) });
     }
   }
@@ -121,7 +155,9 @@ export async function readTrust(repository: Repository): Promise<StoredTrust> {
 
 function trustError(fault: { code: TrustTreeFault; detail: string }): OperatingError {
   const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
-  return new OperatingError(code, `branch trust: ${fault.detail}`, { hint: 'run: memctl doctor --repair (it takes the trust set from peers again)' });
+  return new OperatingError(code, `branch trust: ${fault.detail}`, {
+    hint: 'run: memctl doctor --repair (it takes the trust set from peers again)',
+  });
 }
 
 /**

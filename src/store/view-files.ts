@@ -36,7 +36,9 @@ type Hashes = Record<string, readonly string[]>;
 function readHashes(folder: string): Hashes {
   try {
     const value: unknown = JSON.parse(readPlainFile(path.join(folder, memory))?.toString('utf8') ?? '{}');
-    const entries = Object.entries(value as Record<string, unknown>).filter((entry): entry is [string, string[]] => Array.isArray(entry[1]));
+    const entries = Object.entries(value as Record<string, unknown>).filter((entry): entry is [string, string[]] =>
+      Array.isArray(entry[1]),
+    );
     return Object.fromEntries(entries);
   } catch {
     return {};
@@ -47,7 +49,10 @@ function readHashes(folder: string): Hashes {
  * Writes the files that differ. The file itself is flushed before its rename, so a power cut cannot leave an empty one.
  * Errors: `FILE_UNSAFE` (a link or a foreign folder in the way), `DISK_FAILED`, `DISK_FULL`.
  */
-export async function writeViewFiles(home: Home, options: { audience: string; files: ReadonlyMap<string, string>; disk?: Disk }): Promise<WrittenViews> {
+export async function writeViewFiles(
+  home: Home,
+  options: { audience: string; files: ReadonlyMap<string, string>; disk?: Disk },
+): Promise<WrittenViews> {
   const { audience, files, disk = realDisk } = options;
   assert(audiencePattern.test(audience), 'an audience is a slug');
   try {
@@ -70,7 +75,10 @@ export async function writeViewFiles(home: Home, options: { audience: string; fi
 }
 
 /** Whether a file must be written; a hand edit is first moved aside under a name made of its own content. */
-function planFile(folder: string, file: { name: string; hash: string; known: readonly string[] }): { write: boolean; keptAs?: string } {
+function planFile(
+  folder: string,
+  file: { name: string; hash: string; known: readonly string[] },
+): { write: boolean; keptAs?: string } {
   const target = path.join(folder, file.name);
   const current = readPlainFile(target);
   if (current === undefined) return { write: true };

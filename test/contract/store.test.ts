@@ -44,7 +44,8 @@ async function fakeSubject(): Promise<Subject> {
   return { store, failNext: (fault) => store.failNext(fault), restart: async () => fakeLogStore(memory) };
 }
 
-const texts = async (store: LogStore, host: string): Promise<readonly (string | Uint8Array)[]> => (await store.readLog(host)).lines;
+const texts = async (store: LogStore, host: string): Promise<readonly (string | Uint8Array)[]> =>
+  (await store.readLog(host)).lines;
 
 describe.each([
   ['real', realSubject],
@@ -116,17 +117,20 @@ describe.each([
     expect([...store.logs().keys()]).toEqual(['alpha', 'beta', 'gamma']);
   });
 
-  test.each(faultModes)('after a fault (%s) the log holds all acknowledged lines, and of the failed append all or none', async (mode) => {
-    const { store, failNext, restart } = await subject();
-    const writer = await store.openWriter('alpha');
-    await writer.append(testLines(1, 2));
-    failNext(mode);
-    await expect(writer.append([testLine(3)])).rejects.toMatchObject({ code: 'DISK_FAILED' });
-    await expect(writer.append([testLine(3)])).rejects.toMatchObject({ code: 'WRITER_BROKEN' });
-    const again = await restart();
-    const expected = mode === 'failed' || mode === 'crash before' ? 2 : 3;
-    expect(await texts(again, 'alpha')).toEqual(testLines(1, expected).map((line) => line.text));
-    await (await again.openWriter('alpha')).append([testLine(expected + 1)]);
-    expect(await texts(again, 'alpha')).toEqual(testLines(1, expected + 1).map((line) => line.text));
-  });
+  test.each(faultModes)(
+    'after a fault (%s) the log holds all acknowledged lines, and of the failed append all or none',
+    async (mode) => {
+      const { store, failNext, restart } = await subject();
+      const writer = await store.openWriter('alpha');
+      await writer.append(testLines(1, 2));
+      failNext(mode);
+      await expect(writer.append([testLine(3)])).rejects.toMatchObject({ code: 'DISK_FAILED' });
+      await expect(writer.append([testLine(3)])).rejects.toMatchObject({ code: 'WRITER_BROKEN' });
+      const again = await restart();
+      const expected = mode === 'failed' || mode === 'crash before' ? 2 : 3;
+      expect(await texts(again, 'alpha')).toEqual(testLines(1, expected).map((line) => line.text));
+      await (await again.openWriter('alpha')).append([testLine(expected + 1)]);
+      expect(await texts(again, 'alpha')).toEqual(testLines(1, expected + 1).map((line) => line.text));
+    },
+  );
 });

@@ -31,7 +31,8 @@ function namesIn(folder: string): Names {
   const names = new Map<string, { id: Identity; folder: boolean }>();
   for (const name of fs.readdirSync(folder)) {
     const status = fs.lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false });
-    if (status !== undefined && (status.isFile() || status.isDirectory())) names.set(name, { id: identity(status), folder: status.isDirectory() });
+    if (status !== undefined && (status.isFile() || status.isDirectory()))
+      names.set(name, { id: identity(status), folder: status.isDirectory() });
   }
   return names;
 }

@@ -45,16 +45,28 @@ export function fakeLogStore(memory: FakeMemory): LogStore & { failNext(fault: F
     failNext: (fault) => {
       planned = fault;
     },
-    logs: () => new Map([...memory.logs].map(([host, log]): [string, string] => [host, log.oid]).sort((a, b) => (a[0] < b[0] ? -1 : 1))),
-    readLog: async (host) => ({ host, oid: memory.logs.get(host)?.oid ?? null, lines: memory.logs.get(host)?.lines ?? [] }),
-    openWriter: async (host) => openFakeWriter(host, memory.logs.get(host)?.oid ?? null, (expected, lines) => {
-      if (dead) throw new OperatingError('DISK_FAILED', 'the process is dead');
-      return write(host, expected, lines);
+    logs: () =>
+      new Map(
+        [...memory.logs].map(([host, log]): [string, string] => [host, log.oid]).sort((a, b) => (a[0] < b[0] ? -1 : 1)),
+      ),
+    readLog: async (host) => ({
+      host,
+      oid: memory.logs.get(host)?.oid ?? null,
+      lines: memory.logs.get(host)?.lines ?? [],
     }),
+    openWriter: async (host) =>
+      openFakeWriter(host, memory.logs.get(host)?.oid ?? null, (expected, lines) => {
+        if (dead) throw new OperatingError('DISK_FAILED', 'the process is dead');
+        return write(host, expected, lines);
+      }),
   };
 }
 
-function openFakeWriter(host: string, head: string | null, write: (expected: string | null, lines: readonly WritableLine[]) => string): LogWriter {
+function openFakeWriter(
+  host: string,
+  head: string | null,
+  write: (expected: string | null, lines: readonly WritableLine[]) => string,
+): LogWriter {
   let oid = head;
   let broken = false;
   const append = async (lines: readonly WritableLine[]): Promise<{ oid: string; lines: number }> => {

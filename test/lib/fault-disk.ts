@@ -37,7 +37,10 @@ export function faultDisk(inner: Disk): FaultDisk {
   /** Before an operation: true when it must fail after having happened. */
   const enter = (name: string): boolean => {
     if (dead) throw new SimulatedFault('EIO');
-    const here = plan !== undefined && !fired && (typeof plan.at === 'number' ? plan.at === operations.length : plan.at.test(name));
+    const here =
+      plan !== undefined &&
+      !fired &&
+      (typeof plan.at === 'number' ? plan.at === operations.length : plan.at.test(name));
     operations.push(name);
     if (!here || plan === undefined) return false;
     fired = true;
@@ -53,17 +56,24 @@ export function faultDisk(inner: Disk): FaultDisk {
     if (plan?.mode === 'crash after') dead = true;
     throw new SimulatedFault('EIO');
   };
-  const sync = <A extends readonly unknown[], R>(name: string, work: (...args: A) => R): ((...args: A) => R) => (...args) => {
-    const after = enter(describe(name, args));
-    const result = work(...args);
-    leave(after);
-    return result;
-  };
-  const later = <A extends readonly unknown[]>(name: string, work: (...args: A) => Promise<void>): ((...args: A) => Promise<void>) => async (...args) => {
-    const after = enter(describe(name, args));
-    await work(...args);
-    leave(after);
-  };
+  const sync =
+    <A extends readonly unknown[], R>(name: string, work: (...args: A) => R): ((...args: A) => R) =>
+    (...args) => {
+      const after = enter(describe(name, args));
+      const result = work(...args);
+      leave(after);
+      return result;
+    };
+  const later =
+    <A extends readonly unknown[]>(
+      name: string,
+      work: (...args: A) => Promise<void>,
+    ): ((...args: A) => Promise<void>) =>
+    async (...args) => {
+      const after = enter(describe(name, args));
+      await work(...args);
+      leave(after);
+    };
   return {
     createFile: sync('createFile', inner.createFile),
     syncFile: later('syncFile', inner.syncFile),

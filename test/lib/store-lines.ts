@@ -4,7 +4,10 @@ import type { WritableLine } from '../../src/store/log-append.ts';
 /** Line number `seq` of a test log, about `bytes` long. */
 export function testLine(seq: number, bytes = 600): WritableLine {
   const head = `{"seq":${seq},"text":"`;
-  return { text: `${head}${'é'.repeat(2)}${'x'.repeat(Math.max(0, bytes - head.length - 6))}"}`, body: { at: new Date(1_700_000_000_000 + seq * 1_000).toISOString() } };
+  return {
+    text: `${head}${'é'.repeat(2)}${'x'.repeat(Math.max(0, bytes - head.length - 6))}"}`,
+    body: { at: new Date(1_700_000_000_000 + seq * 1_000).toISOString() },
+  };
 }
 
 /** Lines from `first` on, `count` of them. */

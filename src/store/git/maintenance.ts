@@ -19,12 +19,24 @@ const problemsMax = 50;
  */
 export async function checkObjects(repository: Repository): Promise<readonly Problem[]> {
   const args = ['fsck', '--strict', '--full', '--no-dangling', '--no-progress'];
-  const result = await runOrdinary({ args, cwd: repository.gitDir, gitDir: repository.gitDir, deadlineMs: maintenanceDeadlineMs });
-  const said = [...result.stdout.split('\n'), ...result.stderr.split('\n')].map((line) => line.trim()).filter((line) => isComplaint(line));
+  const result = await runOrdinary({
+    args,
+    cwd: repository.gitDir,
+    gitDir: repository.gitDir,
+    deadlineMs: maintenanceDeadlineMs,
+  });
+  const said = [...result.stdout.split('\n'), ...result.stderr.split('\n')]
+    .map((line) => line.trim())
+    .filter((line) => isComplaint(line));
   if (result.code !== 0 && said.length === 0) throw failedChild({ command: 'git', args }, result);
   const problems = [...new Set(said)].map((line) => describe(repository, line));
   const more = problems.length - problemsMax;
-  const rest = { file: repository.gitDir, place: 'objects', detail: `and ${more} more complaints of git fsck`, hint: '' };
+  const rest = {
+    file: repository.gitDir,
+    place: 'objects',
+    detail: `and ${more} more complaints of git fsck`,
+    hint: '',
+  };
   return more > 0 ? [...problems.slice(0, problemsMax), rest] : problems;
 }
 
@@ -47,8 +59,14 @@ function describe(repository: Repository, line: string): Problem {
 }
 
 /** Loose objects and packs, to decide whether packing is due. */
-export async function countObjects(repository: Repository): Promise<{ readonly loose: number; readonly packs: number }> {
-  const { stdout } = await runOrdinary({ args: ['count-objects', '-v'], cwd: repository.gitDir, gitDir: repository.gitDir });
+export async function countObjects(
+  repository: Repository,
+): Promise<{ readonly loose: number; readonly packs: number }> {
+  const { stdout } = await runOrdinary({
+    args: ['count-objects', '-v'],
+    cwd: repository.gitDir,
+    gitDir: repository.gitDir,
+  });
   const number = (name: string): number => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0);
   return { loose: number('count'), packs: number('packs') };
 }

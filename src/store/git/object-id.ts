@@ -54,16 +54,25 @@ export function encodeTree(entries: readonly TreeEntry[]): EncodedObject {
 }
 
 /** Commit bytes. `author` is `name <mail>`, `seconds` since 1970, UTC; a date before 1970 is written as 0. Pure. */
-export function encodeCommit(commit: { tree: string; parent: string | null; author: string; seconds: number; message: string }): EncodedObject {
+export function encodeCommit(commit: {
+  tree: string;
+  parent: string | null;
+  author: string;
+  seconds: number;
+  message: string;
+}): EncodedObject {
   const who = `${commit.author} ${Math.max(0, Math.floor(commit.seconds))} +0000`;
   const parent = commit.parent === null ? '' : `parent ${commit.parent}\n`;
-  return encodeObject('commit', Buffer.from(`tree ${commit.tree}\n${parent}author ${who}\ncommitter ${who}\n\n${commit.message}`, 'utf8'));
+  return encodeObject(
+    'commit',
+    Buffer.from(`tree ${commit.tree}\n${parent}author ${who}\ncommitter ${who}\n\n${commit.message}`, 'utf8'),
+  );
 }
 
 /** Reads a tree: undefined when its bytes are not a tree. Names are kept as latin1 text, so that no byte is lost. Pure. */
 export function decodeTree(content: Buffer): { mode: string; name: string; oid: string }[] | undefined {
   const entries: { mode: string; name: string; oid: string }[] = [];
-  for (let at = 0; at < content.length; ) {
+  for (let at = 0; at < content.length;) {
     const space = content.indexOf(0x20, at);
     const nul = content.indexOf(0x00, at);
     if (space < 0 || nul < space || nul + 21 > content.length) return undefined;

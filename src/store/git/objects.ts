@@ -36,7 +36,11 @@ function createTemporary(repository: Repository, object: EncodedObject, touched:
  * Writes objects; durable on return, names included. `beside` runs along with the file fsyncs (the lock of a branch).
  * Errors: `DISK_FAILED`, `DISK_FULL`; then some objects may exist, which harms nothing.
  */
-export async function writeObjects(repository: Repository, objects: readonly EncodedObject[], beside?: () => Promise<void>): Promise<void> {
+export async function writeObjects(
+  repository: Repository,
+  objects: readonly EncodedObject[],
+  beside?: () => Promise<void>,
+): Promise<void> {
   const { disk } = repository;
   const touched = new Set<string>();
   const pending: Pending[] = [];

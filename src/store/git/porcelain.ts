@@ -39,7 +39,11 @@ export async function runOrdinary(call: OrdinaryCall): Promise<OrdinaryResult> {
     unsafe: { allowUnsafeTemplateDir: true, allowUnsafeConfigPaths: true },
     errors: (error, { exitCode, stdOut, stdErr }) => {
       if (error instanceof Error && exitCode !== 0 && abort.signal.aborted) return error;
-      result = { code: exitCode, stdout: Buffer.concat(stdOut).toString('utf8'), stderr: Buffer.concat(stdErr).toString('utf8') };
+      result = {
+        code: exitCode,
+        stdout: Buffer.concat(stdOut).toString('utf8'),
+        stderr: Buffer.concat(stdErr).toString('utf8'),
+      };
       return undefined;
     },
   }).env(env);
@@ -56,14 +60,22 @@ export async function runOrdinary(call: OrdinaryCall): Promise<OrdinaryResult> {
 function requireStarted(result: OrdinaryResult | undefined, args: readonly string[]): OrdinaryResult {
   if (result === undefined) throw new OperatingError('CHILD_FAILED', 'git: gave no result');
   if (result.code >= 0 && !result.stderr.includes('spawn git ENOENT')) return result;
-  if (result.stderr.includes('ENOENT')) throw new OperatingError('PROGRAM_MISSING', 'git is not on PATH', { hint: 'install git 2.36 or newer' });
+  if (result.stderr.includes('ENOENT'))
+    throw new OperatingError('PROGRAM_MISSING', 'git is not on PATH', { hint: 'install git 2.36 or newer' });
   throw failedChild({ command: 'git', args }, result);
 }
 
-function ordinaryError(error: unknown, call: { args: readonly string[]; deadlineMs: number; late: boolean }): OperatingError {
+function ordinaryError(
+  error: unknown,
+  call: { args: readonly string[]; deadlineMs: number; late: boolean },
+): OperatingError {
   const what = `git ${call.args.join(' ')}`;
-  if (call.late) return new OperatingError('CHILD_TIMEOUT', `${what}: not finished after ${call.deadlineMs} ms`, { cause: error });
-  return failedChild({ command: 'git', args: call.args }, { code: 1, stderr: error instanceof Error ? error.message : String(error) });
+  if (call.late)
+    return new OperatingError('CHILD_TIMEOUT', `${what}: not finished after ${call.deadlineMs} ms`, { cause: error });
+  return failedChild(
+    { command: 'git', args: call.args },
+    { code: 1, stderr: error instanceof Error ? error.message : String(error) },
+  );
 }
 
 /** Runs git and requires exit code 0. Errors: as `runOrdinary`, `CHILD_FAILED`. */
@@ -82,5 +94,7 @@ export async function requireGit(cwd: string): Promise<string> {
   const match = /(\d+)\.(\d+)(\.\d+)*/.exec(stdout);
   const [major, minor] = [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)];
   if (major > gitMinimum.major || (major === gitMinimum.major && minor >= gitMinimum.minor)) return match?.[0] ?? '';
-  throw new OperatingError('PROGRAM_TOO_OLD', `git ${match?.[0] ?? 'of unknown version'} is too old`, { hint: 'install git 2.36 or newer' });
+  throw new OperatingError('PROGRAM_TOO_OLD', `git ${match?.[0] ?? 'of unknown version'} is too old`, {
+    hint: 'install git 2.36 or newer',
+  });
 }

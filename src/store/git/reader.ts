@@ -90,10 +90,12 @@ function checkLoose(full: Buffer, expected: { oid: string; file: string; bytesMa
   const end = full.indexOf(0);
   const header = /^([a-z]{3,6}) (\d{1,15})$/.exec(end < 0 ? '' : full.toString('latin1', 0, end));
   const content = full.subarray(end + 1);
-  if (header === null || Number(header[2]) !== content.length) return fault('DAMAGED', oid, `${file} has no valid object header`);
+  if (header === null || Number(header[2]) !== content.length)
+    return fault('DAMAGED', oid, `${file} has no valid object header`);
   const type = header[1] ?? '';
   if (objectId(type, content) !== oid) return fault('DAMAGED', oid, `${file} holds other content than its name says`);
-  if (content.length > bytesMax) return fault('TOO_LARGE', oid, `${content.length} bytes, at most ${bytesMax} are allowed`);
+  if (content.length > bytesMax)
+    return fault('TOO_LARGE', oid, `${content.length} bytes, at most ${bytesMax} are allowed`);
   return { ok: true, oid, type, content };
 }
 
@@ -217,25 +219,38 @@ async function readAll(
     if (loose !== undefined) answers.set(oid, loose);
     else if (!answers.has(oid)) others.push(oid);
   }
-  for (const batch of batches(others)) for (const answer of await readPacked(packed(), batch, limits)) answers.set(answer.oid, answer);
+  for (const batch of batches(others))
+    for (const answer of await readPacked(packed(), batch, limits)) answers.set(answer.oid, answer);
   return oids.map((oid) => requireType(answers.get(oid) ?? fault('MISSING', oid, 'no answer'), limits.type));
 }
 
-async function readPacked(catFile: CatFile, oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]> {
+async function readPacked(
+  catFile: CatFile,
+  oids: readonly string[],
+  limits: ReadLimits,
+): Promise<(ReadObject | ObjectFault)[]> {
   const infos = await catFile.info(oids);
   const answers: (ReadObject | ObjectFault)[] = [];
   const wanted: { oid: string; info: ObjectInfo }[] = [];
   oids.forEach((oid, index) => {
     const info = infos[index] ?? null;
     if (info === null) answers.push(fault('MISSING', oid, 'no such object'));
-    else if (info.bytes > limits.bytesMax) answers.push(fault('TOO_LARGE', oid, `${info.bytes} bytes, at most ${limits.bytesMax} are allowed`));
+    else if (info.bytes > limits.bytesMax)
+      answers.push(fault('TOO_LARGE', oid, `${info.bytes} bytes, at most ${limits.bytesMax} are allowed`));
     else wanted.push({ oid, info });
   });
-  const contents = await catFile.contents(wanted.map((w) => w.oid), wanted.map((w) => w.info));
+  const contents = await catFile.contents(
+    wanted.map((w) => w.oid),
+    wanted.map((w) => w.info),
+  );
   wanted.forEach(({ oid, info }, index) => {
     const content = contents[index] ?? Buffer.alloc(0);
     const intact = objectId(info.type, content) === oid;
-    answers.push(intact ? { ok: true, oid, type: info.type, content } : fault('DAMAGED', oid, 'its packed content has another hash'));
+    answers.push(
+      intact
+        ? { ok: true, oid, type: info.type, content }
+        : fault('DAMAGED', oid, 'its packed content has another hash'),
+    );
   });
   return answers;
 }
@@ -255,7 +270,11 @@ function* batches(oids: readonly string[]): Generator<readonly string[]> {
  */
 export function objectError(answer: ObjectFault, where: string): OperatingError {
   const missing = answer.code === 'MISSING';
-  return new OperatingError(missing ? 'OBJECT_MISSING' : 'OBJECT_DAMAGED', `${where}: object ${answer.oid} is ${missing ? 'missing' : 'damaged'}: ${answer.detail}`, {
-    hint: 'run: memctl doctor --repair (it fetches the object again from peers, or rebuilds it from the plain copies)',
-  });
+  return new OperatingError(
+    missing ? 'OBJECT_MISSING' : 'OBJECT_DAMAGED',
+    `${where}: object ${answer.oid} is ${missing ? 'missing' : 'damaged'}: ${answer.detail}`,
+    {
+      hint: 'run: memctl doctor --repair (it fetches the object again from peers, or rebuilds it from the plain copies)',
+    },
+  );
 }

@@ -80,7 +80,9 @@ export function readRef(repository: Pick<Repository, 'gitDir'>, ref: string): st
 /** Every host that has a log branch, sorted, with its commit. Errors: as `readRef`. */
 export function listLogs(repository: Pick<Repository, 'gitDir'>): Map<string, string> {
   const prefix = 'refs/heads/log/';
-  const names = new Set([...readPacked(repository).keys()].filter((ref) => ref.startsWith(prefix) && refPattern.test(ref)));
+  const names = new Set(
+    [...readPacked(repository).keys()].filter((ref) => ref.startsWith(prefix) && refPattern.test(ref)),
+  );
   const folder = path.join(repository.gitDir, prefix);
   for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
     if (refPattern.test(prefix + name)) names.add(prefix + name);
@@ -108,7 +110,10 @@ export interface LockedRef {
  * Errors: `REF_LOCKED` (another process holds it, or a crash left it), `REF_CHANGED` (names both values),
  * `REF_DAMAGED`, `DISK_FAILED`, `DISK_FULL`.
  */
-export function lockRef(repository: Repository, move: { ref: string; expected: string | null; next: string }): LockedRef {
+export function lockRef(
+  repository: Repository,
+  move: { ref: string; expected: string | null; next: string },
+): LockedRef {
   const { disk, gitDir } = repository;
   assert(isOid(move.next), 'a branch moves to a commit id');
   const file = refFile(repository, move.ref);
@@ -120,9 +125,13 @@ export function lockRef(repository: Repository, move: { ref: string; expected: s
     descriptor = disk.createFile(lock, Buffer.from(`${move.next}\n`), 0o600);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw diskError(error, 'lock', file);
-    throw new OperatingError('REF_LOCKED', `${lock} exists: another process is moving this branch, or a crash left it`, {
-      hint: 'if no git runs in that folder, restart memd: it removes what a crash left',
-    });
+    throw new OperatingError(
+      'REF_LOCKED',
+      `${lock} exists: another process is moving this branch, or a crash left it`,
+      {
+        hint: 'if no git runs in that folder, restart memd: it removes what a crash left',
+      },
+    );
   }
   let open = true;
   const close = (): void => {
@@ -158,16 +167,23 @@ function requireValue(repository: Repository, move: { ref: string; expected: str
   const current = readRef(repository, move.ref);
   if (current === move.expected) return;
   const say = (oid: string | null): string => oid ?? 'nothing';
-  throw new OperatingError('REF_CHANGED', `${move.ref} is at ${say(current)}, this write was built on ${say(move.expected)}`, {
-    hint: 'read the branch again; if memd does not run, another program writes to its repository',
-  });
+  throw new OperatingError(
+    'REF_CHANGED',
+    `${move.ref} is at ${say(current)}, this write was built on ${say(move.expected)}`,
+    {
+      hint: 'read the branch again; if memd does not run, another program writes to its repository',
+    },
+  );
 }
 
 /**
  * Moves a branch from `expected` (null = it must not exist) to `next`, durably. The objects must be durable already.
  * Errors: as `lockRef`.
  */
-export async function compareAndSwapRef(repository: Repository, move: { ref: string; expected: string | null; next: string }): Promise<void> {
+export async function compareAndSwapRef(
+  repository: Repository,
+  move: { ref: string; expected: string | null; next: string },
+): Promise<void> {
   const locked = lockRef(repository, move);
   try {
     await locked.prepare();

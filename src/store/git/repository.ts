@@ -70,7 +70,15 @@ export function viewEnvironment(view: ObjectView): Record<string, string> {
  */
 export async function initRepository(dir: string, options: { host: string; disk?: Disk }): Promise<Repository> {
   const repository = viewOf(dir, options.disk ?? realDisk);
-  const args = ['init', '--quiet', '--bare', '--template=', '--object-format=sha1', `--initial-branch=log/${options.host}`, dir];
+  const args = [
+    'init',
+    '--quiet',
+    '--bare',
+    '--template=',
+    '--object-format=sha1',
+    `--initial-branch=log/${options.host}`,
+    dir,
+  ];
   await runOrdinaryOk({ args, cwd: path.dirname(dir), env: { GIT_DEFAULT_REF_FORMAT: 'files' } });
   await prepareRepository(repository);
   return repository;
@@ -88,9 +96,13 @@ export function openRepository(dir: string, options: { disk?: Disk } = {}): Repo
   const uid = process.getuid?.();
   const owner = fs.statSync(dir).uid;
   if (uid !== undefined && owner !== uid) {
-    throw new OperatingError('REPOSITORY_OWNER', `${dir} belongs to user id ${owner}, this process runs as ${uid}; git refuses it`, {
-      hint: `run as that user, or on this machine: chown -R ${uid} ${dir}`,
-    });
+    throw new OperatingError(
+      'REPOSITORY_OWNER',
+      `${dir} belongs to user id ${owner}, this process runs as ${uid}; git refuses it`,
+      {
+        hint: `run as that user, or on this machine: chown -R ${uid} ${dir}`,
+      },
+    );
   }
   return repository;
 }
@@ -105,11 +117,24 @@ export async function prepareRepository(repository: Repository): Promise<void> {
   try {
     const heads = path.join(gitDir, 'refs', 'heads');
     const folders = ['log', 'view'].map((name) => path.join(heads, name));
-    for (const folder of [path.join(gitDir, 'refs', 'memd'), path.join(objectDir, 'pack'), path.join(gitDir, 'quarantine')]) disk.makeDirectory(folder, 0o700);
+    for (const folder of [
+      path.join(gitDir, 'refs', 'memd'),
+      path.join(objectDir, 'pack'),
+      path.join(gitDir, 'quarantine'),
+    ])
+      disk.makeDirectory(folder, 0o700);
     for (const folder of folders) disk.makeDirectory(folder, 0o700);
     const config = path.join(gitDir, 'config');
     if (readText(config) !== configuration) await replaceFile(disk, { file: config, data: Buffer.from(configuration) });
-    await syncDirectories(disk, [path.dirname(gitDir), gitDir, objectDir, path.join(objectDir, 'pack'), path.join(gitDir, 'refs'), heads, ...folders]);
+    await syncDirectories(disk, [
+      path.dirname(gitDir),
+      gitDir,
+      objectDir,
+      path.join(objectDir, 'pack'),
+      path.join(gitDir, 'refs'),
+      heads,
+      ...folders,
+    ]);
   } catch (error) {
     throw diskError(error, 'prepare', gitDir);
   }
@@ -133,7 +158,13 @@ export interface GitCall extends Pick<ChildRequest, 'input' | 'deadlineMs' | 'ou
 /** The full request of a git call in a view: which repository, which objects. For `startChild` and `runChild`. */
 export function gitRequest(view: ObjectView, call: GitCall): ChildRequest {
   const { args, alsoOk: _, env, ...rest } = call;
-  return { command: 'git', args: ['--git-dir', view.gitDir, ...args], env: { ...viewEnvironment(view), ...env }, deadlineMs: childDeadlineMs, ...rest };
+  return {
+    command: 'git',
+    args: ['--git-dir', view.gitDir, ...args],
+    env: { ...viewEnvironment(view), ...env },
+    deadlineMs: childDeadlineMs,
+    ...rest,
+  };
 }
 
 /**
@@ -143,6 +174,7 @@ export function gitRequest(view: ObjectView, call: GitCall): ChildRequest {
 export async function runGit(view: ObjectView, call: GitCall): Promise<ChildResult> {
   const request = gitRequest(view, call);
   const result = await runChild(request);
-  if (result.code !== 0 && !(call.alsoOk ?? []).includes(result.code)) throw failedChild({ command: 'git', args: call.args }, result);
+  if (result.code !== 0 && !(call.alsoOk ?? []).includes(result.code))
+    throw failedChild({ command: 'git', args: call.args }, result);
   return result;
 }

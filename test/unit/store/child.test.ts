@@ -19,10 +19,28 @@ function exists(pid: number): boolean {
 
 describe('child environment', () => {
   test('no GIT_* of another repository, no agent and no display gets through', async () => {
-    for (const name of ['GIT_DIR', 'GIT_INDEX_FILE', 'GIT_WORK_TREE', 'GIT_CONFIG_COUNT', 'GIT_ASKPASS', 'SSH_AUTH_SOCK', 'DISPLAY', 'WAYLAND_DISPLAY', 'SSH_ASKPASS', 'NODE_OPTIONS']) vi.stubEnv(name, '/evil');
+    for (const name of [
+      'GIT_DIR',
+      'GIT_INDEX_FILE',
+      'GIT_WORK_TREE',
+      'GIT_CONFIG_COUNT',
+      'GIT_ASKPASS',
+      'SSH_AUTH_SOCK',
+      'DISPLAY',
+      'WAYLAND_DISPLAY',
+      'SSH_ASKPASS',
+      'NODE_OPTIONS',
+    ])
+      vi.stubEnv(name, '/evil');
     vi.stubEnv('LC_ALL', 'tr_TR.UTF-8');
     const { stdout } = await runChild({ command: 'env', args: [] });
-    const names = new Map(stdout.toString().trim().split('\n').map((line): [string, string] => [line.split('=')[0] ?? '', line.split('=').slice(1).join('=')]));
+    const names = new Map(
+      stdout
+        .toString()
+        .trim()
+        .split('\n')
+        .map((line): [string, string] => [line.split('=')[0] ?? '', line.split('=').slice(1).join('=')]),
+    );
     expect([...names.values()]).not.toContain('/evil');
     expect(names.get('LC_ALL')).toBe('C');
     expect(names.get('GIT_CONFIG_GLOBAL')).toBe('/dev/null');
@@ -33,7 +51,10 @@ describe('child environment', () => {
   });
 
   test('what the caller sets wins over the fixed settings', () => {
-    expect(childEnvironment({ GIT_OBJECT_DIRECTORY: '/q', LC_ALL: 'POSIX' })).toMatchObject({ GIT_OBJECT_DIRECTORY: '/q', LC_ALL: 'POSIX' });
+    expect(childEnvironment({ GIT_OBJECT_DIRECTORY: '/q', LC_ALL: 'POSIX' })).toMatchObject({
+      GIT_OBJECT_DIRECTORY: '/q',
+      LC_ALL: 'POSIX',
+    });
   });
 });
 
@@ -50,12 +71,17 @@ describe('running a child', () => {
   });
 
   test('a missing program is named with what to install', async () => {
-    await expect(runChild({ command: 'no-such-program-here', args: [] })).rejects.toMatchObject({ code: 'PROGRAM_MISSING', message: 'no-such-program-here is not on PATH' });
+    await expect(runChild({ command: 'no-such-program-here', args: [] })).rejects.toMatchObject({
+      code: 'PROGRAM_MISSING',
+      message: 'no-such-program-here is not on PATH',
+    });
   });
 
   test('the deadline ends the whole process group, grandchildren too', async () => {
     const child = startChild({ command: 'sh', args: ['-c', 'sleep 600 & echo $!; wait'], deadlineMs: 300 });
-    const grandchild = await new Promise<number>((resolve) => child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString()))));
+    const grandchild = await new Promise<number>((resolve) =>
+      child.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString()))),
+    );
     expect(exists(grandchild)).toBe(true);
     await expect(child.done).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
     await vi.waitFor(() => expect(exists(grandchild)).toBe(false));
@@ -63,12 +89,16 @@ describe('running a child', () => {
 
   test('a child that ignores SIGTERM is ended all the same', async () => {
     const started = Date.now();
-    await expect(runChild({ command: 'sh', args: ['-c', "trap '' TERM INT; while :; do sleep 0.05; done"], deadlineMs: 200 })).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
+    await expect(
+      runChild({ command: 'sh', args: ['-c', "trap '' TERM INT; while :; do sleep 0.05; done"], deadlineMs: 200 }),
+    ).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
     expect(Date.now() - started).toBeLessThan(5_000);
   });
 
   test('endless output is cut off and named', async () => {
-    await expect(runChild({ command: 'yes', args: [], outputBytesMax: 100_000 })).rejects.toMatchObject({ code: 'CHILD_OUTPUT' });
+    await expect(runChild({ command: 'yes', args: [], outputBytesMax: 100_000 })).rejects.toMatchObject({
+      code: 'CHILD_OUTPUT',
+    });
   });
 
   test('endless stderr does not fill the memory', async () => {
@@ -84,7 +114,13 @@ describe('running a child', () => {
   });
 
   test('an error carries command, exit code and the last stderr line without control characters', () => {
-    const error = failedChild({ command: 'git', args: ['index-pack', '--stdin\u001b[2J'] }, { code: 128, stderr: 'warning\nfatal: \u001b[31mbad object\u0007\n' });
-    expect(error).toMatchObject({ code: 'CHILD_FAILED', message: 'git index-pack --stdin [2J: exit code 128: fatal:  [31mbad object' });
+    const error = failedChild(
+      { command: 'git', args: ['index-pack', '--stdin\u001b[2J'] },
+      { code: 128, stderr: 'warning\nfatal: \u001b[31mbad object\u0007\n' },
+    );
+    expect(error).toMatchObject({
+      code: 'CHILD_FAILED',
+      message: 'git index-pack --stdin [2J: exit code 128: fatal:  [31mbad object',
+    });
   });
 });

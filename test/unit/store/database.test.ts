@@ -11,7 +11,20 @@ const id = (n: number): string => n.toString(16).padStart(8, '0').padEnd(64, '0'
 
 function event(n: number): EventRow {
   const subject = `note/n${n % 3}`;
-  return { id: id(n), subject, scope: '*', host: 'alpha', kind: 'assert', level: 'unsigned', status: 'served', at: '2026-01-01T00:00:00.000Z', log: 'alpha', seq: n, body: `{"value":"secret-marker-${n}"}`, view: '{}' };
+  return {
+    id: id(n),
+    subject,
+    scope: '*',
+    host: 'alpha',
+    kind: 'assert',
+    level: 'unsigned',
+    status: 'served',
+    at: '2026-01-01T00:00:00.000Z',
+    log: 'alpha',
+    seq: n,
+    body: `{"value":"secret-marker-${n}"}`,
+    view: '{}',
+  };
 }
 const line = (n: number): LineRow => ({ log: 'alpha', seq: n, id: id(n), link: `link-${n}` });
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
@@ -101,7 +114,10 @@ describe('state database', () => {
 });
 
 describe('a database that cannot be trusted', () => {
-  test.each([['older', -3], ['newer', 99]])('an %s schema is thrown away before any table is read', (kind, version) => {
+  test.each([
+    ['older', -3],
+    ['newer', 99],
+  ])('an %s schema is thrown away before any table is read', (kind, version) => {
     const file = newFile();
     const foreign = new Database(file);
     foreign.exec(`CREATE TABLE events (other TEXT); PRAGMA user_version = ${version}`);
@@ -151,7 +167,9 @@ describe('a database that cannot be trusted', () => {
     const file = filled();
     spoil(file, 'secret-marker-7', 'secret-markes-7');
     const database = open(file);
-    expect(() => database.event(id(7))).toThrow(expect.objectContaining({ code: 'DATABASE_DAMAGED', message: expect.stringContaining(`events ${id(7)}`) }));
+    expect(() => database.event(id(7))).toThrow(
+      expect.objectContaining({ code: 'DATABASE_DAMAGED', message: expect.stringContaining(`events ${id(7)}`) }),
+    );
     expect(database.event(id(6))).toEqual(event(6));
   });
 
@@ -159,7 +177,11 @@ describe('a database that cannot be trusted', () => {
     const file = filled();
     spoil(file, 'secret-marker-7', 'secret-markes-7');
     const database = open(file);
-    const expected = { events: numbers(10).map((n) => (n === 5 ? { ...event(5), status: 'parked' } : event(n))), lines: [...numbers(9).map(line), line(11)], meta: [{ key: 'root', value: 'r1' }] };
+    const expected = {
+      events: numbers(10).map((n) => (n === 5 ? { ...event(5), status: 'parked' } : event(n))),
+      lines: [...numbers(9).map(line), line(11)],
+      meta: [{ key: 'root', value: 'r1' }],
+    };
     const found = checkDatabase(database, expected).map((problem) => `${problem.place}: ${problem.detail}`);
     expect(found.toSorted()).toEqual(
       [
@@ -177,7 +199,9 @@ describe('a database that cannot be trusted', () => {
     const raw = new Database(file);
     raw.exec(`UPDATE lines SET seq = 500 WHERE seq = 5`);
     raw.close();
-    expect(() => open(file).linesOfLog('alpha', { from: 500 })).toThrow(expect.objectContaining({ code: 'DATABASE_DAMAGED' }));
+    expect(() => open(file).linesOfLog('alpha', { from: 500 })).toThrow(
+      expect.objectContaining({ code: 'DATABASE_DAMAGED' }),
+    );
   });
 
   test('long lists of problems are cut with a count', () => {

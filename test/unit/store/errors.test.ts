@@ -14,7 +14,10 @@ describe('operating errors', () => {
     const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
     const broken = Object.assign(new Error('io'), { code: 'EIO' });
     expect(diskError(full, 'write', '/h/x')).toMatchObject({ code: 'DISK_FULL', cause: full });
-    expect(diskError(broken, 'write', '/h/x')).toMatchObject({ code: 'DISK_FAILED', message: 'cannot write /h/x: EIO' });
+    expect(diskError(broken, 'write', '/h/x')).toMatchObject({
+      code: 'DISK_FAILED',
+      message: 'cannot write /h/x: EIO',
+    });
     const typed = new OperatingError('REF_CHANGED', 'moved');
     expect(diskError(typed, 'write', '/h/x')).toBe(typed);
   });

@@ -18,7 +18,9 @@ async function holdElsewhere(home: Home): Promise<{ pid: number; kill: () => Pro
     lockHome(openHome(${JSON.stringify(home.dir)}), { program: 'memd', now: new Date(0) });
     console.log('held');
     setInterval(() => undefined, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   return {
@@ -37,7 +39,11 @@ describe('home lock', () => {
     const home = temporaryHome();
     const other = await holdElsewhere(home);
     expect(() => lockHome(home, options)).toThrow(
-      expect.objectContaining({ code: 'HOME_LOCKED', message: expect.stringMatching(new RegExp(`memd, process ${other.pid}, since 1970`)), hint: expect.stringContaining(`kill ${other.pid}`) }),
+      expect.objectContaining({
+        code: 'HOME_LOCKED',
+        message: expect.stringMatching(new RegExp(`memd, process ${other.pid}, since 1970`)),
+        hint: expect.stringContaining(`kill ${other.pid}`),
+      }),
     );
     // The refused process must not have taken the note away from the holder.
     expect(readLockOwner(home)?.pid).toBe(other.pid);
@@ -80,7 +86,9 @@ describe('home lock', () => {
     const home = temporaryHome();
     const lock = lockHome(home, options);
     fs.writeFileSync(home.lockNote, '{"pid":"\u001b[2J"}');
-    expect(() => lockHome(home, options)).toThrow(expect.objectContaining({ code: 'HOME_LOCKED', message: expect.stringContaining('another process') }));
+    expect(() => lockHome(home, options)).toThrow(
+      expect.objectContaining({ code: 'HOME_LOCKED', message: expect.stringContaining('another process') }),
+    );
     lock.release();
   });
 });

@@ -1,7 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkPrivateFile, createHome, homePaths, openHome, resolveHome, socketAddress } from '../../../src/store/home.ts';
+import {
+  checkPrivateFile,
+  createHome,
+  homePaths,
+  openHome,
+  resolveHome,
+  socketAddress,
+} from '../../../src/store/home.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
 describe('which folder is the home', () => {
@@ -21,14 +28,21 @@ describe('which folder is the home', () => {
     }
   });
 
-  test.each([{ flag: 'here', env: {} }, { flag: '.', env: {} }, { flag: '', env: {} }, { env: { MEMD_HOME: './memd' } }])('a relative path is refused: %j', (options) => {
+  test.each([
+    { flag: 'here', env: {} },
+    { flag: '.', env: {} },
+    { flag: '', env: {} },
+    { env: { MEMD_HOME: './memd' } },
+  ])('a relative path is refused: %j', (options) => {
     expect(() => resolveHome(options)).toThrow(expect.objectContaining({ code: 'HOME_NOT_ABSOLUTE' }));
   });
 });
 
 describe('opening a home', () => {
   test('a missing home says how to make one', () => {
-    expect(() => openHome(path.join(temporaryFolder(), 'none'))).toThrow(expect.objectContaining({ code: 'HOME_MISSING', hint: expect.stringContaining('memctl init') }));
+    expect(() => openHome(path.join(temporaryFolder(), 'none'))).toThrow(
+      expect.objectContaining({ code: 'HOME_MISSING', hint: expect.stringContaining('memctl init') }),
+    );
   });
 
   test('a new home is closed to others, whatever the umask', () => {
@@ -53,14 +67,17 @@ describe('opening a home', () => {
     const folder = temporaryFolder();
     fs.symlinkSync(folder, path.join(folder, 'link'));
     fs.writeFileSync(path.join(folder, 'file'), '');
-    for (const name of ['link', 'file']) expect(() => openHome(path.join(folder, name))).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }));
+    for (const name of ['link', 'file'])
+      expect(() => openHome(path.join(folder, name))).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }));
   });
 
   test.runIf(process.getuid?.() === 0)('a home of another user is refused, naming both users', () => {
     const dir = temporaryFolder();
     fs.chmodSync(dir, 0o700);
     fs.chownSync(dir, 12_345, 12_345);
-    expect(() => openHome(dir)).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE', message: expect.stringContaining('12345') }));
+    expect(() => openHome(dir)).toThrow(
+      expect.objectContaining({ code: 'HOME_UNSAFE', message: expect.stringContaining('12345') }),
+    );
   });
 });
 
@@ -72,7 +89,9 @@ describe('socket address', () => {
   test('a long path is reached relative to the current folder', () => {
     const deep = `/${'d'.repeat(60)}/${'e'.repeat(60)}`;
     expect(socketAddress(homePaths(`${deep}/home`), deep)).toBe('home/memd.sock');
-    expect(() => socketAddress(homePaths(`${deep}/home`), '/')).toThrow(expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }));
+    expect(() => socketAddress(homePaths(`${deep}/home`), '/')).toThrow(
+      expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }),
+    );
   });
 });
 
@@ -82,7 +101,9 @@ describe('private files', () => {
     fs.writeFileSync(file, 'secret', { mode: 0o600 });
     checkPrivateFile(file);
     fs.chmodSync(file, 0o640);
-    expect(() => checkPrivateFile(file)).toThrow(expect.objectContaining({ code: 'KEY_UNSAFE', hint: `chmod 600 ${file}` }));
+    expect(() => checkPrivateFile(file)).toThrow(
+      expect.objectContaining({ code: 'KEY_UNSAFE', hint: `chmod 600 ${file}` }),
+    );
   });
 
   test('a missing key file and a link are named', () => {

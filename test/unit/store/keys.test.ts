@@ -30,7 +30,9 @@ describe('host keys', () => {
     const home = temporaryHome();
     await createKeys(home, { host: 'alpha' });
     fs.chmodSync(home.hostKey, 0o604);
-    expect(() => readKeys(home)).toThrow(expect.objectContaining({ code: 'KEY_UNSAFE', hint: `chmod 600 ${home.hostKey}` }));
+    expect(() => readKeys(home)).toThrow(
+      expect.objectContaining({ code: 'KEY_UNSAFE', hint: `chmod 600 ${home.hostKey}` }),
+    );
   });
 
   test.each([
@@ -41,7 +43,9 @@ describe('host keys', () => {
     const home = temporaryHome();
     await createKeys(home, { host: 'alpha' });
     fs.writeFileSync(home.sshKey, content);
-    expect(() => readKeys(home)).toThrow(expect.objectContaining({ code: 'KEY_DAMAGED', message: expect.stringContaining(home.sshKey) }));
+    expect(() => readKeys(home)).toThrow(
+      expect.objectContaining({ code: 'KEY_DAMAGED', message: expect.stringContaining(home.sshKey) }),
+    );
   });
 
   test('a missing key is named', () => {

@@ -5,7 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { segmentSealBytes } from '../../../src/core/limits.ts';
 import { childEnvironment } from '../../../src/store/child.ts';
 import { realDisk } from '../../../src/store/disk.ts';
-import { encodeCommit, encodeObject, encodeTree, type EncodedObject, type TreeEntry } from '../../../src/store/git/object-id.ts';
+import {
+  encodeCommit,
+  encodeObject,
+  encodeTree,
+  type EncodedObject,
+  type TreeEntry,
+} from '../../../src/store/git/object-id.ts';
 import { writeObjects } from '../../../src/store/git/objects.ts';
 import { openReader } from '../../../src/store/git/reader.ts';
 import { compareAndSwapRef, logRef } from '../../../src/store/git/refs.ts';
@@ -25,10 +31,18 @@ async function repositoryOf(): Promise<Repository> {
 const full = `${'x'.repeat(segmentSealBytes)}\n`;
 
 /** Files by path -> a commit, with whatever modes and names a hostile peer likes. */
-async function plant(repository: Repository, files: Readonly<Record<string, string>>, change: (entry: TreeEntry & { mode?: string }) => TreeEntry = (entry) => entry): Promise<string> {
+async function plant(
+  repository: Repository,
+  files: Readonly<Record<string, string>>,
+  change: (entry: TreeEntry & { mode?: string }) => TreeEntry = (entry) => entry,
+): Promise<string> {
   const objects: EncodedObject[] = [];
   const folder = (prefix: string): string => {
-    const names = new Set(Object.keys(files).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length).split('/')[0] ?? ''));
+    const names = new Set(
+      Object.keys(files)
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => name.slice(prefix.length).split('/')[0] ?? ''),
+    );
     const entries = [...names].map((name): TreeEntry => {
       const content = files[prefix + name];
       if (content === undefined) return change({ name, oid: folder(`${prefix}${name}/`), folder: true });
@@ -65,7 +79,9 @@ async function verdict(repository: Repository, commit: string): Promise<string> 
 describe('the tree of a log', () => {
   test('a sound one is read', async () => {
     const repository = await repositoryOf();
-    expect(await verdict(repository, await plant(repository, { '00/00/00.jsonl': full, '00/00/01.jsonl': 'a\nb\n' }))).toBe('3 lines');
+    expect(
+      await verdict(repository, await plant(repository, { '00/00/00.jsonl': full, '00/00/01.jsonl': 'a\nb\n' })),
+    ).toBe('3 lines');
   });
 
   test.each<[string, Record<string, string>, RegExp]>([
@@ -75,10 +91,18 @@ describe('the tree of a log', () => {
     ['an extra file in the root', { '00/00/00.jsonl': 'a\n', '.gitattributes': '* text' }, /^TREE_SHAPE/],
     ['files where folders belong', { '00': 'a\n' }, /^TREE_SHAPE/],
     ['a fourth level', { '00/00/00.jsonl/x': 'a\n' }, /^TREE_SHAPE/],
-    ['a later folder although the first is not full', { '00/00/00.jsonl': full, '00/01/00.jsonl': 'a\n' }, /^TREE_SHAPE: 00\/00 is not full/],
+    [
+      'a later folder although the first is not full',
+      { '00/00/00.jsonl': full, '00/01/00.jsonl': 'a\n' },
+      /^TREE_SHAPE: 00\/00 is not full/,
+    ],
     ['an empty segment', { '00/00/00.jsonl': '' }, /^TREE_SHAPE: 00\/00\/00\.jsonl is empty/],
     ['a torn last line', { '00/00/00.jsonl': 'a\n{"half":' }, /^TREE_SHAPE: .*its last line is torn/],
-    ['a segment followed by another before it was full', { '00/00/00.jsonl': 'a\n', '00/00/01.jsonl': 'b\n' }, /^TREE_SHAPE: .*is not full/],
+    [
+      'a segment followed by another before it was full',
+      { '00/00/00.jsonl': 'a\n', '00/00/01.jsonl': 'b\n' },
+      /^TREE_SHAPE: .*is not full/,
+    ],
     ['a segment that went on after its seal', { '00/00/00.jsonl': `${full}more\n` }, /^TREE_SHAPE: .*beyond its seal/],
     ['an oversized segment', { '00/00/00.jsonl': `${'x'.repeat(60_000)}\n` }, /^TOO_LARGE/],
   ])('%s is refused', async (_, files, expected) => {
@@ -123,11 +147,18 @@ describe('the tree of a log', () => {
     const repository = await repositoryOf();
     const store = createLogStore({ repository, meshId });
     await (await store.openWriter('alpha')).append(testLines(1, 60));
-    const oid = execFileSync('git', ['--git-dir', repository.gitDir, 'rev-parse', 'log/alpha:00/00/01.jsonl'], { env: childEnvironment(), encoding: 'utf8' }).trim();
+    const oid = execFileSync('git', ['--git-dir', repository.gitDir, 'rev-parse', 'log/alpha:00/00/01.jsonl'], {
+      env: childEnvironment(),
+      encoding: 'utf8',
+    }).trim();
     const file = path.join(repository.objectDir, oid.slice(0, 2), oid.slice(2));
     fs.chmodSync(file, 0o600);
     fs.writeFileSync(file, '');
-    await expect(store.readLog('alpha')).rejects.toMatchObject({ code: 'OBJECT_DAMAGED', message: expect.stringMatching(/^log alpha: 00\/00\/01\.jsonl: .* is empty$/), hint: expect.stringContaining('memctl doctor') });
+    await expect(store.readLog('alpha')).rejects.toMatchObject({
+      code: 'OBJECT_DAMAGED',
+      message: expect.stringMatching(/^log alpha: 00\/00\/01\.jsonl: .* is empty$/),
+      hint: expect.stringContaining('memctl doctor'),
+    });
   });
 });
 
@@ -144,40 +175,69 @@ describe('the layout of a log', () => {
         at += size;
       }
       if (sizes === 'bulk') await writer.appendBulk([lines.slice(0, 7), lines.slice(7)]);
-      trees.add(execFileSync('git', ['--git-dir', repository.gitDir, 'rev-parse', 'log/alpha^{tree}'], { env: childEnvironment(), encoding: 'utf8' }));
+      trees.add(
+        execFileSync('git', ['--git-dir', repository.gitDir, 'rev-parse', 'log/alpha^{tree}'], {
+          env: childEnvironment(),
+          encoding: 'utf8',
+        }),
+      );
     }
     expect(trees.size).toBe(1);
   });
 
-  test('a log goes on over folder borders, in appends, in bulk, and after it is opened again', { timeout: 60_000 }, async () => {
-    const repository = await repositoryOf();
-    const store = createLogStore({ repository, meshId });
-    // One line fills one segment: 64 of them fill a folder.
-    const lines = testLines(1, 4_200, segmentSealBytes + 10);
-    const writer = await store.openWriter('alpha');
-    await writer.append(lines.slice(0, 63));
-    await writer.append(lines.slice(63, 64));
-    await writer.append(lines.slice(64, 66));
-    await (await store.openWriter('alpha')).append(lines.slice(66, 200));
-    const third = await store.openWriter('alpha');
-    await third.appendBulk([lines.slice(200, 4_095)]);
-    await third.append(lines.slice(4_095, 4_096));
-    await (await store.openWriter('alpha')).append(lines.slice(4_096, 4_200));
-    expect((await store.readLog('alpha')).lines).toEqual(lines.map((line) => line.text));
-    const names = execFileSync('git', ['--git-dir', repository.gitDir, 'ls-tree', '-r', '--name-only', 'log/alpha'], { env: childEnvironment(), encoding: 'utf8' }).trim().split('\n');
-    expect(names).toHaveLength(4_200);
-    expect(names.at(-1)).toBe('01/01/39.jsonl');
-    expect(execFileSync('git', ['--git-dir', repository.gitDir, 'fsck', '--strict'], { env: childEnvironment(), encoding: 'utf8', stdio: 'pipe' })).toBe('');
-  });
+  test(
+    'a log goes on over folder borders, in appends, in bulk, and after it is opened again',
+    { timeout: 60_000 },
+    async () => {
+      const repository = await repositoryOf();
+      const store = createLogStore({ repository, meshId });
+      // One line fills one segment: 64 of them fill a folder.
+      const lines = testLines(1, 4_200, segmentSealBytes + 10);
+      const writer = await store.openWriter('alpha');
+      await writer.append(lines.slice(0, 63));
+      await writer.append(lines.slice(63, 64));
+      await writer.append(lines.slice(64, 66));
+      await (await store.openWriter('alpha')).append(lines.slice(66, 200));
+      const third = await store.openWriter('alpha');
+      await third.appendBulk([lines.slice(200, 4_095)]);
+      await third.append(lines.slice(4_095, 4_096));
+      await (await store.openWriter('alpha')).append(lines.slice(4_096, 4_200));
+      expect((await store.readLog('alpha')).lines).toEqual(lines.map((line) => line.text));
+      const names = execFileSync('git', ['--git-dir', repository.gitDir, 'ls-tree', '-r', '--name-only', 'log/alpha'], {
+        env: childEnvironment(),
+        encoding: 'utf8',
+      })
+        .trim()
+        .split('\n');
+      expect(names).toHaveLength(4_200);
+      expect(names.at(-1)).toBe('01/01/39.jsonl');
+      expect(
+        execFileSync('git', ['--git-dir', repository.gitDir, 'fsck', '--strict'], {
+          env: childEnvironment(),
+          encoding: 'utf8',
+          stdio: 'pipe',
+        }),
+      ).toBe('');
+    },
+  );
 
   test('commits are dated by the claimed time of their last line and name the host', async () => {
     const repository = await repositoryOf();
     const writer = await createLogStore({ repository, meshId }).openWriter('alpha');
     await writer.append(testLines(1, 2));
-    await writer.append([{ text: '{"x":1}', body: { at: '1931-01-01T00:00:00.000Z' } }, { text: '{"x":2}', body: null }]);
-    const said = execFileSync('git', ['--git-dir', repository.gitDir, 'log', '--format=%an <%ae>|%cI|%aI|%s', 'log/alpha'], { env: childEnvironment(), encoding: 'utf8' });
+    await writer.append([
+      { text: '{"x":1}', body: { at: '1931-01-01T00:00:00.000Z' } },
+      { text: '{"x":2}', body: null },
+    ]);
+    const said = execFileSync(
+      'git',
+      ['--git-dir', repository.gitDir, 'log', '--format=%an <%ae>|%cI|%aI|%s', 'log/alpha'],
+      { env: childEnvironment(), encoding: 'utf8' },
+    );
     const who = `memd <alpha@${meshId}>`;
-    expect(said).toBe(`${who}|1970-01-01T00:00:00+00:00|1970-01-01T00:00:00+00:00|log alpha: 2 lines\n${who}|2023-11-14T22:13:22+00:00|2023-11-14T22:13:22+00:00|log alpha: 2 lines\n`);
+    expect(said).toBe(
+      `${who}|1970-01-01T00:00:00+00:00|1970-01-01T00:00:00+00:00|log alpha: 2 lines\n${who}|2023-11-14T22:13:22+00:00|2023-11-14T22:13:22+00:00|log alpha: 2 lines\n`,
+    );
   });
 
   test('a writer opens a log whose branch was packed away by another tool', async () => {

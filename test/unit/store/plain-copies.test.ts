@@ -47,7 +47,9 @@ describe('plain copies', () => {
     const target = path.join(temporaryFolder(), 'precious');
     fs.writeFileSync(target, '');
     fs.symlinkSync(target, copy(home));
-    expect(() => openPlainCopies(home).append('alpha', 1, ['a'])).toThrow(expect.objectContaining({ code: 'FILE_UNSAFE' }));
+    expect(() => openPlainCopies(home).append('alpha', 1, ['a'])).toThrow(
+      expect.objectContaining({ code: 'FILE_UNSAFE' }),
+    );
     openPlainCopies(home).rewrite('alpha', ['a']);
     expect(fs.readFileSync(target, 'utf8')).toBe('');
     expect(fs.lstatSync(copy(home)).isFile()).toBe(true);

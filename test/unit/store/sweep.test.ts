@@ -52,7 +52,9 @@ describe('start-up sweep', () => {
     expect(sweepHome(lock)).toEqual([]);
     lock.release();
     const after = fs.readdirSync(home.dir, { recursive: true, encoding: 'utf8' });
-    expect(after.filter((name) => !before.includes(name)).toSorted()).toEqual(['memd.lock', 'repo.git/objects/ab', 'views/operator'].filter((name) => !before.includes(name)));
+    expect(after.filter((name) => !before.includes(name)).toSorted()).toEqual(
+      ['memd.lock', 'repo.git/objects/ab', 'views/operator'].filter((name) => !before.includes(name)),
+    );
     expect((await store.readLog('alpha')).lines).toHaveLength(205);
   });
 

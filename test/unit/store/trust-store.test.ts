@@ -22,7 +22,11 @@ function op(start: string): StoredTrustOp {
 }
 
 function git(repository: Repository, ...args: string[]): string {
-  return execFileSync('git', ['--git-dir', repository.gitDir, ...args], { env: childEnvironment(), encoding: 'utf8', stdio: 'pipe' });
+  return execFileSync('git', ['--git-dir', repository.gitDir, ...args], {
+    env: childEnvironment(),
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
 }
 
 describe('trust branch', () => {
@@ -41,7 +45,9 @@ describe('trust branch', () => {
     const { oid, ops } = await readTrust(repository);
     expect(oid).toBe(second);
     expect(ops).toEqual([op('ab1'), op('ab3'), op('ff2')]);
-    expect(git(repository, 'ls-tree', '-r', '--name-only', 'trust').trim().split('\n')).toEqual([op('ab1'), op('ab3'), op('ff2')].map(({ id }) => `${id.slice(0, 2)}/${id}.json`));
+    expect(git(repository, 'ls-tree', '-r', '--name-only', 'trust').trim().split('\n')).toEqual(
+      [op('ab1'), op('ab3'), op('ff2')].map(({ id }) => `${id.slice(0, 2)}/${id}.json`),
+    );
     expect(git(repository, 'rev-list', '--count', 'trust').trim()).toBe('2');
     expect(git(repository, 'cat-file', 'blob', `trust:ab/${op('ab1').id}.json`)).toBe(`${op('ab1').text}\n`);
     expect(git(repository, 'fsck', '--strict')).toBe('');
@@ -49,7 +55,10 @@ describe('trust branch', () => {
 
   test('the order in which ops arrive does not show in the tree', async () => {
     const trees = new Set<string>();
-    for (const order of [['ab1', 'ab2', 'cd3'], ['cd3', 'ab2', 'ab1']]) {
+    for (const order of [
+      ['ab1', 'ab2', 'cd3'],
+      ['cd3', 'ab2', 'ab1'],
+    ]) {
       const repository = await repositoryOf();
       for (const start of order) await addTrustOps(repository, { ops: [op(start)], author, seconds: 0 });
       trees.add(git(repository, 'rev-parse', 'trust^{tree}'));
@@ -64,7 +73,10 @@ describe('trust branch', () => {
     fs.rmSync(path.join(repository.objectDir, blob.slice(0, 2), blob.slice(2)));
     const read = await readTrustCommit(repository, oid ?? '', (id) => id === op('ab1').id);
     expect(read).toEqual({ ok: true, value: [op('ab2')] });
-    await expect(readTrust(repository)).rejects.toMatchObject({ code: 'OBJECT_MISSING', message: expect.stringContaining(op('ab1').id) });
+    await expect(readTrust(repository)).rejects.toMatchObject({
+      code: 'OBJECT_MISSING',
+      message: expect.stringContaining(op('ab1').id),
+    });
   });
 
   test('a damaged ref is not an empty trust set', async () => {
@@ -72,20 +84,30 @@ describe('trust branch', () => {
     await addTrustOps(repository, { ops: [op('ab1')], author, seconds: 0 });
     fs.writeFileSync(path.join(repository.gitDir, trustRef), '');
     await expect(readTrust(repository)).rejects.toMatchObject({ code: 'REF_DAMAGED' });
-    await expect(addTrustOps(repository, { ops: [op('ab2')], author, seconds: 0 })).rejects.toMatchObject({ code: 'REF_DAMAGED' });
+    await expect(addTrustOps(repository, { ops: [op('ab2')], author, seconds: 0 })).rejects.toMatchObject({
+      code: 'REF_DAMAGED',
+    });
   });
 });
 
 describe('trust trees of a peer', () => {
   const id = op('ab1').id;
-  const file = (name: string, content = '{}\n'): { entry: TreeEntry; content: string } => ({ entry: { name, oid: encodeObject('blob', Buffer.from(content)).oid, folder: false }, content });
+  const file = (name: string, content = '{}\n'): { entry: TreeEntry; content: string } => ({
+    entry: { name, oid: encodeObject('blob', Buffer.from(content)).oid, folder: false },
+    content,
+  });
 
   async function verdict(folder: string, files: ReturnType<typeof file>[]): Promise<string> {
     const repository = await repositoryOf();
     const inner = encodeTree(files.map(({ entry }) => entry));
     const root = encodeTree([{ name: folder, oid: inner.oid, folder: true }]);
     const commit = encodeCommit({ tree: root.oid, parent: null, author, seconds: 0, message: 'x\n' });
-    await writeObjects(repository, [...files.map(({ content }) => encodeObject('blob', Buffer.from(content))), inner, root, commit]);
+    await writeObjects(repository, [
+      ...files.map(({ content }) => encodeObject('blob', Buffer.from(content))),
+      inner,
+      root,
+      commit,
+    ]);
     const read = await readTrustCommit(repository, commit.oid);
     return read.ok ? 'ok' : read.code;
   }

@@ -7,15 +7,23 @@ import { viewFileState, writeViewFiles } from '../../../src/store/view-files.ts'
 import { faultDisk } from '../../lib/fault-disk.ts';
 import { temporaryFolder, temporaryHome } from '../../lib/temporary.ts';
 
-const files = (entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> => new Map(Object.entries(entries));
-const write = (home: Home, entries: Readonly<Record<string, string>>): ReturnType<typeof writeViewFiles> => writeViewFiles(home, { audience: 'operator', files: files(entries) });
+const files = (entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(entries));
+const write = (home: Home, entries: Readonly<Record<string, string>>): ReturnType<typeof writeViewFiles> =>
+  writeViewFiles(home, { audience: 'operator', files: files(entries) });
 const at = (home: Home, name: string): string => path.join(home.views, 'operator', name);
 
 describe('view files', () => {
   test('only what differs is written, closed to others', async () => {
     const home = temporaryHome();
-    expect(await write(home, { 'INDEX.md': 'one\n', 'index.json': '{}' })).toEqual({ written: ['INDEX.md', 'index.json'], edited: [] });
-    expect(await write(home, { 'INDEX.md': 'two\n', 'index.json': '{}' })).toEqual({ written: ['INDEX.md'], edited: [] });
+    expect(await write(home, { 'INDEX.md': 'one\n', 'index.json': '{}' })).toEqual({
+      written: ['INDEX.md', 'index.json'],
+      edited: [],
+    });
+    expect(await write(home, { 'INDEX.md': 'two\n', 'index.json': '{}' })).toEqual({
+      written: ['INDEX.md'],
+      edited: [],
+    });
     expect(await write(home, { 'INDEX.md': 'two\n', 'index.json': '{}' })).toEqual({ written: [], edited: [] });
     expect(fs.readFileSync(at(home, 'INDEX.md'), 'utf8')).toBe('two\n');
     expect(fs.statSync(at(home, 'INDEX.md')).mode & 0o777).toBe(0o600);
@@ -81,7 +89,8 @@ describe('view files', () => {
   test('names that would leave the folder are refused', async () => {
     const home = temporaryHome();
     await expect(writeViewFiles(home, { audience: '../x', files: files({}) })).rejects.toThrow('slug');
-    for (const name of ['../INDEX.md', 'a/b', '.hidden', '']) await expect(write(home, { [name]: 'x' })).rejects.toThrow('plain name');
+    for (const name of ['../INDEX.md', 'a/b', '.hidden', ''])
+      await expect(write(home, { [name]: 'x' })).rejects.toThrow('plain name');
   });
 
   test('a crash at any step leaves whole files, and is not taken for a hand edit', async () => {
@@ -90,9 +99,14 @@ describe('view files', () => {
       await write(home, { 'INDEX.md': 'old\n', 'STALE.md': 'old\n' });
       const disk = faultDisk(realDisk);
       disk.arm(step, 'crash after');
-      await writeViewFiles(home, { audience: 'operator', files: files({ 'INDEX.md': 'new\n', 'STALE.md': 'new\n' }), disk }).catch(() => undefined);
+      await writeViewFiles(home, {
+        audience: 'operator',
+        files: files({ 'INDEX.md': 'new\n', 'STALE.md': 'new\n' }),
+        disk,
+      }).catch(() => undefined);
       if (disk.operations.length <= step) break;
-      for (const name of ['INDEX.md', 'STALE.md']) expect(['old\n', 'new\n']).toContain(fs.readFileSync(at(home, name), 'utf8'));
+      for (const name of ['INDEX.md', 'STALE.md'])
+        expect(['old\n', 'new\n']).toContain(fs.readFileSync(at(home, name), 'utf8'));
       expect((await write(home, { 'INDEX.md': 'newest\n', 'STALE.md': 'newest\n' })).edited).toEqual([]);
     }
   });

@@ -5,7 +5,13 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { childEnvironment } from '../../../../src/store/child.ts';
 import { checkObjects, countObjects, packObjects } from '../../../../src/store/git/maintenance.ts';
 import { requireGit, runOrdinary, runOrdinaryOk } from '../../../../src/store/git/porcelain.ts';
-import { initRepository, openRepository, prepareRepository, runGit, type Repository } from '../../../../src/store/git/repository.ts';
+import {
+  initRepository,
+  openRepository,
+  prepareRepository,
+  runGit,
+  type Repository,
+} from '../../../../src/store/git/repository.ts';
 import { createLogStore } from '../../../../src/store/log-store.ts';
 import { testLines } from '../../../lib/store-lines.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
@@ -41,8 +47,16 @@ function flip(file: string): void {
 describe('a repository', () => {
   test('it is bare, has our configuration, no hook, and its HEAD names the own log', async () => {
     const repository = await withLog(0);
-    const config = (name: string): string => execFileSync('git', ['--git-dir', repository.gitDir, 'config', name], { env: childEnvironment(), encoding: 'utf8' }).trim();
-    expect(['core.bare', 'core.fsync', 'gc.auto', 'maintenance.auto', 'transfer.fsckObjects', 'fetch.fsckObjects'].map(config)).toEqual(['true', 'all', '0', 'false', 'true', 'true']);
+    const config = (name: string): string =>
+      execFileSync('git', ['--git-dir', repository.gitDir, 'config', name], {
+        env: childEnvironment(),
+        encoding: 'utf8',
+      }).trim();
+    expect(
+      ['core.bare', 'core.fsync', 'gc.auto', 'maintenance.auto', 'transfer.fsckObjects', 'fetch.fsckObjects'].map(
+        config,
+      ),
+    ).toEqual(['true', 'all', '0', 'false', 'true', 'true']);
     expect(fs.readFileSync(path.join(repository.gitDir, 'HEAD'), 'utf8')).toBe('ref: refs/heads/log/alpha\n');
     expect(fs.existsSync(path.join(repository.gitDir, 'hooks'))).toBe(false);
   });
@@ -59,7 +73,9 @@ describe('a repository', () => {
   test('making it again completes what a crash left half-made and keeps the rest', async () => {
     const repository = await withLog(2);
     fs.rmSync(path.join(repository.gitDir, 'HEAD'));
-    expect(() => openRepository(repository.gitDir)).toThrow(expect.objectContaining({ code: 'REPOSITORY_MISSING', message: expect.stringContaining('HEAD') }));
+    expect(() => openRepository(repository.gitDir)).toThrow(
+      expect.objectContaining({ code: 'REPOSITORY_MISSING', message: expect.stringContaining('HEAD') }),
+    );
     const again = await initRepository(repository.gitDir, { host: 'alpha' });
     expect((await createLogStore({ repository: again, meshId }).readLog('alpha')).lines).toHaveLength(2);
   });
@@ -72,7 +88,15 @@ describe('a repository', () => {
     vi.stubEnv('GIT_OBJECT_DIRECTORY', '/nonexistent');
     const { stdout } = await runGit(repository, { args: ['rev-list', '--count', 'log/alpha'] });
     expect(stdout.toString().trim()).toBe('1');
-    expect((await runOrdinaryOk({ args: ['rev-list', '--count', 'log/alpha'], cwd: repository.gitDir, gitDir: repository.gitDir })).stdout.trim()).toBe('1');
+    expect(
+      (
+        await runOrdinaryOk({
+          args: ['rev-list', '--count', 'log/alpha'],
+          cwd: repository.gitDir,
+          gitDir: repository.gitDir,
+        })
+      ).stdout.trim(),
+    ).toBe('1');
   });
 
   test('packing keeps every line, removes loose objects, and the log goes on', async () => {
@@ -128,7 +152,8 @@ describe('checking objects', () => {
     fs.rmSync(second);
     fs.writeFileSync(second, '');
     const said = JSON.stringify(await checkObjects(repository));
-    for (const file of [first, second]) expect(said).toContain(path.relative(repository.objectDir, file).replace('/', ''));
+    for (const file of [first, second])
+      expect(said).toContain(path.relative(repository.objectDir, file).replace('/', ''));
   });
 
   test('a flipped byte in a pack and an empty ref are found', async () => {
@@ -149,14 +174,25 @@ describe('ordinary git calls', () => {
   test('the version is checked and a missing git is named', async () => {
     expect(await requireGit(temporaryFolder())).toMatch(/^\d+\.\d+/);
     vi.stubEnv('PATH', '/nonexistent');
-    await expect(requireGit(temporaryFolder())).rejects.toMatchObject({ code: 'PROGRAM_MISSING', hint: expect.stringContaining('2.36') });
+    await expect(requireGit(temporaryFolder())).rejects.toMatchObject({
+      code: 'PROGRAM_MISSING',
+      hint: expect.stringContaining('2.36'),
+    });
   });
 
   test('a failing call gives exit code and message; a slow one ends at its deadline', async () => {
     const repository = await withLog(0);
     const call = { cwd: repository.gitDir, gitDir: repository.gitDir };
-    expect(await runOrdinary({ ...call, args: ['cat-file', '-p', 'HEAD'] })).toMatchObject({ code: 128, stderr: expect.stringContaining('HEAD') });
-    await expect(runOrdinaryOk({ ...call, args: ['cat-file', '-p', 'HEAD'] })).rejects.toMatchObject({ code: 'CHILD_FAILED', message: expect.stringContaining('exit code 128') });
-    await expect(runOrdinary({ ...call, args: ['cat-file', '--batch'], deadlineMs: 200 })).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
+    expect(await runOrdinary({ ...call, args: ['cat-file', '-p', 'HEAD'] })).toMatchObject({
+      code: 128,
+      stderr: expect.stringContaining('HEAD'),
+    });
+    await expect(runOrdinaryOk({ ...call, args: ['cat-file', '-p', 'HEAD'] })).rejects.toMatchObject({
+      code: 'CHILD_FAILED',
+      message: expect.stringContaining('exit code 128'),
+    });
+    await expect(runOrdinary({ ...call, args: ['cat-file', '--batch'], deadlineMs: 200 })).rejects.toMatchObject({
+      code: 'CHILD_TIMEOUT',
+    });
   });
 });

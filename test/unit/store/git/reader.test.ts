@@ -7,7 +7,12 @@ import { realDisk } from '../../../../src/store/disk.ts';
 import { encodeObject } from '../../../../src/store/git/object-id.ts';
 import { writeObjects } from '../../../../src/store/git/objects.ts';
 import { openReader, objectError, type ObjectReader } from '../../../../src/store/git/reader.ts';
-import { initRepository, throughQuarantine, type ObjectView, type Repository } from '../../../../src/store/git/repository.ts';
+import {
+  initRepository,
+  throughQuarantine,
+  type ObjectView,
+  type Repository,
+} from '../../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 
 const limits = { type: 'blob', bytesMax: 1_000_000 } as const;
@@ -21,36 +26,59 @@ function reading(view: ObjectView): ObjectReader {
   return reader;
 }
 
-async function withBlobs(contents: readonly string[], packed: boolean): Promise<{ repository: Repository; oids: string[] }> {
+async function withBlobs(
+  contents: readonly string[],
+  packed: boolean,
+): Promise<{ repository: Repository; oids: string[] }> {
   const repository = await initRepository(path.join(temporaryFolder(), 'repo.git'), { host: 'alpha' });
   const objects = contents.map((content) => encodeObject('blob', Buffer.from(content)));
   await writeObjects({ ...repository, disk: hastyDisk }, objects);
   const oids = objects.map((object) => object.oid);
   if (packed) {
     const pack = path.join(repository.objectDir, 'pack', 'pack');
-    execFileSync('git', ['--git-dir', repository.gitDir, 'pack-objects', '-q', pack], { input: oids.join('\n'), env: childEnvironment() });
+    execFileSync('git', ['--git-dir', repository.gitDir, 'pack-objects', '-q', pack], {
+      input: oids.join('\n'),
+      env: childEnvironment(),
+    });
     execFileSync('git', ['--git-dir', repository.gitDir, 'prune-packed', '-q'], { env: childEnvironment() });
   }
   return { repository, oids };
 }
 
-describe.each([['loose', false], ['packed', true]] as const)('reading %s objects', (_, packed) => {
+describe.each([
+  ['loose', false],
+  ['packed', true],
+] as const)('reading %s objects', (_, packed) => {
   test('contents come back in the order asked, also empty, large and binary ones', async () => {
     const contents = ['a\n', '', 'x'.repeat(300_000), '\u0000\n\nblob 3\n', 'flush\n'];
     const { repository, oids } = await withBlobs(contents, packed);
     const reader = reading(repository);
     const asked = [...oids, ...oids.toReversed()];
     const answers = await reader.read(asked, limits);
-    expect(answers.map((answer) => (answer.ok ? answer.content.toString() : answer.code))).toEqual([...contents, ...contents.toReversed()]);
-    expect((await reader.info(oids)).map((info) => info?.bytes)).toEqual(contents.map((content) => Buffer.byteLength(content)));
+    expect(answers.map((answer) => (answer.ok ? answer.content.toString() : answer.code))).toEqual([
+      ...contents,
+      ...contents.toReversed(),
+    ]);
+    expect((await reader.info(oids)).map((info) => info?.bytes)).toEqual(
+      contents.map((content) => Buffer.byteLength(content)),
+    );
   });
 
   test('a missing object, a wrong type and an oversized one are told apart, and the others still come', async () => {
     const { repository, oids } = await withBlobs(['small', 'y'.repeat(2_000)], packed);
     const reader = reading(repository);
     const [small = '', large = ''] = oids;
-    const answers = await reader.read([small, '0'.repeat(40), large, 'HEAD', '../../etc/passwd'], { type: 'blob', bytesMax: 100 });
-    expect(answers.map((answer) => (answer.ok ? 'ok' : answer.code))).toEqual(['ok', 'MISSING', 'TOO_LARGE', 'MISSING', 'MISSING']);
+    const answers = await reader.read([small, '0'.repeat(40), large, 'HEAD', '../../etc/passwd'], {
+      type: 'blob',
+      bytesMax: 100,
+    });
+    expect(answers.map((answer) => (answer.ok ? 'ok' : answer.code))).toEqual([
+      'ok',
+      'MISSING',
+      'TOO_LARGE',
+      'MISSING',
+      'MISSING',
+    ]);
     const [asTree] = await reader.read([small], { type: 'tree', bytesMax: 100 });
     expect(asTree).toMatchObject({ ok: false, code: 'WRONG_TYPE' });
   });
@@ -64,13 +92,17 @@ describe.each([['loose', false], ['packed', true]] as const)('reading %s objects
 });
 
 describe('damage', () => {
-  const looseFile = (repository: Repository, oid: string): string => path.join(repository.objectDir, oid.slice(0, 2), oid.slice(2));
+  const looseFile = (repository: Repository, oid: string): string =>
+    path.join(repository.objectDir, oid.slice(0, 2), oid.slice(2));
 
   test.each([
     ['empty', (): Buffer => Buffer.alloc(0)],
     ['NUL bytes', (bytes: Buffer): Buffer => Buffer.alloc(bytes.length)],
     ['cut off', (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2)],
-    ['one byte flipped', (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, index) => (index === 12 ? byte ^ 1 : byte)))],
+    [
+      'one byte flipped',
+      (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, index) => (index === 12 ? byte ^ 1 : byte))),
+    ],
     ['another object under its name', (): Buffer => encodeObject('blob', Buffer.from('other')).data],
   ])('a loose object (%s) is damaged, not missing, and its file is named', async (_, spoil) => {
     const { repository, oids } = await withBlobs(['the quick brown fox jumps over the lazy dog\n'.repeat(20)], false);
@@ -80,11 +112,19 @@ describe('damage', () => {
     fs.writeFileSync(file, spoil(bytes));
     const [answer] = await reading(repository).read(oids, limits);
     expect(answer).toMatchObject({ ok: false, code: 'DAMAGED', detail: expect.stringContaining(file) });
-    if (answer?.ok === false) expect(objectError(answer, 'log alpha')).toMatchObject({ code: 'OBJECT_DAMAGED', message: expect.stringContaining(oids[0] ?? '-'), hint: expect.stringContaining('memctl') });
+    if (answer?.ok === false)
+      expect(objectError(answer, 'log alpha')).toMatchObject({
+        code: 'OBJECT_DAMAGED',
+        message: expect.stringContaining(oids[0] ?? '-'),
+        hint: expect.stringContaining('memctl'),
+      });
   });
 
   test('a flipped byte in a pack never comes back as good content', async () => {
-    const { repository, oids } = await withBlobs(Array.from({ length: 30 }, (_, index) => `line ${index} `.repeat(50)), true);
+    const { repository, oids } = await withBlobs(
+      Array.from({ length: 30 }, (_, index) => `line ${index} `.repeat(50)),
+      true,
+    );
     const folder = path.join(repository.objectDir, 'pack');
     const pack = path.join(folder, fs.readdirSync(folder).find((name) => name.endsWith('.pack')) ?? '');
     const bytes = fs.readFileSync(pack);
@@ -93,7 +133,10 @@ describe('damage', () => {
     fs.writeFileSync(pack, bytes);
     const outcome = await reading(repository)
       .read(oids, limits)
-      .then((answers) => answers.every((answer) => answer.ok), () => false);
+      .then(
+        (answers) => answers.every((answer) => answer.ok),
+        () => false,
+      );
     expect(outcome).toBe(false);
   });
 
@@ -115,7 +158,10 @@ describe('through a quarantine', () => {
     const view = throughQuarantine(repository, quarantine);
     execFileSync('git', ['--git-dir', repository.gitDir, 'hash-object', '-w', '--stdin'], {
       input: 'theirs',
-      env: childEnvironment({ GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: repository.objectDir }),
+      env: childEnvironment({
+        GIT_OBJECT_DIRECTORY: quarantine,
+        GIT_ALTERNATE_OBJECT_DIRECTORIES: repository.objectDir,
+      }),
     });
     const answers = await reading(view).read([theirs.oid, oids[0] ?? ''], limits);
     expect(answers.map((answer) => answer.ok && answer.content.toString())).toEqual(['theirs', 'ours']);
@@ -128,7 +174,9 @@ describe('through a quarantine', () => {
     const before = process.env['PATH'];
     process.env['PATH'] = '/nonexistent';
     try {
-      await expect(openReader(repository).read(['0'.repeat(40)], limits)).rejects.toMatchObject({ code: 'PROGRAM_MISSING' });
+      await expect(openReader(repository).read(['0'.repeat(40)], limits)).rejects.toMatchObject({
+        code: 'PROGRAM_MISSING',
+      });
     } finally {
       process.env['PATH'] = before;
     }

@@ -14,7 +14,17 @@ async function withCommits(count: number): Promise<{ repository: Repository; oid
   const tree = encodeTree([]);
   const oids: string[] = [];
   for (let n = 0; n < count; n += 1) {
-    oids.push(await commitObjects(repository, { ref: logRef('alpha'), expected: oids.at(-1) ?? null, objects: [tree], tree: tree.oid, author: 'a <b>', seconds: n, message: `${n}\n` }));
+    oids.push(
+      await commitObjects(repository, {
+        ref: logRef('alpha'),
+        expected: oids.at(-1) ?? null,
+        objects: [tree],
+        tree: tree.oid,
+        author: 'a <b>',
+        seconds: n,
+        message: `${n}\n`,
+      }),
+    );
   }
   return { repository, oids };
 }
@@ -37,7 +47,13 @@ describe('reading a branch', () => {
   ])('a damaged ref (%s) is an error, never "no branch"', async (_, content) => {
     const { repository } = await withCommits(1);
     fs.writeFileSync(file(repository), content);
-    expect(() => readRef(repository, logRef('alpha'))).toThrow(expect.objectContaining({ code: 'REF_DAMAGED', message: expect.stringContaining(file(repository)), hint: expect.stringContaining('doctor') }));
+    expect(() => readRef(repository, logRef('alpha'))).toThrow(
+      expect.objectContaining({
+        code: 'REF_DAMAGED',
+        message: expect.stringContaining(file(repository)),
+        hint: expect.stringContaining('doctor'),
+      }),
+    );
     expect(() => listLogs(repository)).toThrow(expect.objectContaining({ code: 'REF_DAMAGED' }));
   });
 
@@ -52,15 +68,22 @@ describe('reading a branch', () => {
     expect(readRef(repository, logRef('alpha'))).toBe(oids[0]);
   });
 
-  test.each([['NUL bytes', '\0'.repeat(200)], ['cut off', `${'a'.repeat(40)} refs/heads/log/al`], ['nonsense', 'hello\n']])('damaged packed refs (%s) are an error', async (_, content) => {
+  test.each([
+    ['NUL bytes', '\0'.repeat(200)],
+    ['cut off', `${'a'.repeat(40)} refs/heads/log/al`],
+    ['nonsense', 'hello\n'],
+  ])('damaged packed refs (%s) are an error', async (_, content) => {
     const { repository } = await withCommits(0);
     fs.writeFileSync(path.join(repository.gitDir, 'packed-refs'), content);
-    expect(() => readRef(repository, logRef('alpha'))).toThrow(expect.objectContaining({ code: 'REF_DAMAGED', message: expect.stringContaining('packed-refs') }));
+    expect(() => readRef(repository, logRef('alpha'))).toThrow(
+      expect.objectContaining({ code: 'REF_DAMAGED', message: expect.stringContaining('packed-refs') }),
+    );
   });
 
   test('names from elsewhere cannot leave the folder of refs', async () => {
     const { repository } = await withCommits(0);
-    for (const host of ['../../../etc', 'a/b', '', 'A', '.lock']) expect(() => readRef(repository, logRef(host))).toThrow('assertion failed');
+    for (const host of ['../../../etc', 'a/b', '', 'A', '.lock'])
+      expect(() => readRef(repository, logRef(host))).toThrow('assertion failed');
   });
 });
 
@@ -68,12 +91,16 @@ describe('moving a branch', () => {
   test('it moves only from the value that the write was built on', async () => {
     const { repository, oids } = await withCommits(2);
     const [first = '', second = ''] = oids;
-    await expect(compareAndSwapRef(repository, { ref: logRef('alpha'), expected: first, next: second })).rejects.toMatchObject({
+    await expect(
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: first, next: second }),
+    ).rejects.toMatchObject({
       code: 'REF_CHANGED',
       retry: 'now',
       message: expect.stringContaining(second),
     });
-    await expect(compareAndSwapRef(repository, { ref: logRef('alpha'), expected: null, next: first })).rejects.toMatchObject({ code: 'REF_CHANGED' });
+    await expect(
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: null, next: first }),
+    ).rejects.toMatchObject({ code: 'REF_CHANGED' });
     expect(readRef(repository, logRef('alpha'))).toBe(second);
     expect(fs.existsSync(`${file(repository)}.lock`)).toBe(false);
     await compareAndSwapRef(repository, { ref: logRef('alpha'), expected: second, next: first });
@@ -83,7 +110,9 @@ describe('moving a branch', () => {
   test('it also compares with packed refs', async () => {
     const { repository, oids } = await withCommits(2);
     execFileSync('git', ['--git-dir', repository.gitDir, 'pack-refs', '--all', '--prune'], { env: childEnvironment() });
-    await expect(compareAndSwapRef(repository, { ref: logRef('alpha'), expected: null, next: oids[0] ?? '' })).rejects.toMatchObject({ code: 'REF_CHANGED' });
+    await expect(
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: null, next: oids[0] ?? '' }),
+    ).rejects.toMatchObject({ code: 'REF_CHANGED' });
     await compareAndSwapRef(repository, { ref: logRef('alpha'), expected: oids[1] ?? '', next: oids[0] ?? '' });
     expect(readRef(repository, logRef('alpha'))).toBe(oids[0]);
   });
@@ -91,20 +120,28 @@ describe('moving a branch', () => {
   test('a lock that somebody holds is respected, not removed', async () => {
     const { repository, oids } = await withCommits(1);
     fs.writeFileSync(`${file(repository)}.lock`, '');
-    await expect(compareAndSwapRef(repository, { ref: logRef('alpha'), expected: oids[0] ?? '', next: oids[0] ?? '' })).rejects.toMatchObject({ code: 'REF_LOCKED' });
+    await expect(
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: oids[0] ?? '', next: oids[0] ?? '' }),
+    ).rejects.toMatchObject({ code: 'REF_LOCKED' });
     expect(fs.existsSync(`${file(repository)}.lock`)).toBe(true);
   });
 
   test('stock git honours our lock and we honour its value', async () => {
     const { repository, oids } = await withCommits(2);
-    execFileSync('git', ['--git-dir', repository.gitDir, 'update-ref', logRef('alpha'), oids[0] ?? ''], { env: childEnvironment() });
-    await expect(compareAndSwapRef(repository, { ref: logRef('alpha'), expected: oids[1] ?? '', next: oids[1] ?? '' })).rejects.toMatchObject({ code: 'REF_CHANGED' });
+    execFileSync('git', ['--git-dir', repository.gitDir, 'update-ref', logRef('alpha'), oids[0] ?? ''], {
+      env: childEnvironment(),
+    });
+    await expect(
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: oids[1] ?? '', next: oids[1] ?? '' }),
+    ).rejects.toMatchObject({ code: 'REF_CHANGED' });
   });
 
   test('of many moves at once from one value exactly one wins', async () => {
     const { repository, oids } = await withCommits(3);
     const from = oids[2] ?? '';
-    const moves = Array.from({ length: 12 }, (_, index) => compareAndSwapRef(repository, { ref: logRef('alpha'), expected: from, next: oids[index % 2] ?? '' }));
+    const moves = Array.from({ length: 12 }, (_, index) =>
+      compareAndSwapRef(repository, { ref: logRef('alpha'), expected: from, next: oids[index % 2] ?? '' }),
+    );
     const results = await Promise.allSettled(moves);
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });

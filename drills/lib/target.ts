@@ -23,6 +23,8 @@ export interface Target {
   /** Starts it and waits until it serves. */
   start(): Promise<RunningTarget>;
   meshId(): string;
+  /** Opens a copy of the home as a new process would and checks it; says what is wrong, or undefined. */
+  verify(home: string): string | undefined;
 }
 
 /** Makes a home for the chosen target (memd where it is built, unless the call says otherwise). */
@@ -42,6 +44,7 @@ function writerTarget(context: DrillContext, home: string): Target {
     host: 'alpha',
     home,
     meshId: () => '5'.repeat(64),
+    verify: () => undefined,
     start: () => startTarget(context, { command: process.execPath, args, home, env: {} }),
   };
 }
@@ -49,10 +52,11 @@ function writerTarget(context: DrillContext, home: string): Target {
 function memdTarget(context: DrillContext, place: { home: string; folder: string }): Target {
   const { home, folder } = place;
   const env = { XDG_CONFIG_HOME: path.join(folder, 'config'), MEMD_LOG: 'warn' };
-  const memctl = (args: readonly string[]): string =>
-    execFileSync(process.execPath, [path.join(root, 'bin', 'memctl'), ...args, '--home', home, '--json'], {
+  const memctl = (args: readonly string[], at = home): string =>
+    execFileSync(process.execPath, [path.join(root, 'bin', 'memctl'), ...args, '--home', at, '--json'], {
       env: { ...process.env, ...env },
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
   const made = JSON.parse(memctl(['init', '--host', 'alpha', '--listen', '127.0.0.1:0'])) as {
     mesh: string;
@@ -64,6 +68,14 @@ function memdTarget(context: DrillContext, place: { home: string; folder: string
     host: made.host,
     home,
     meshId: () => made.mesh,
+    verify: (at) => {
+      try {
+        const { ok, problems } = JSON.parse(memctl(['verify'], at)) as { ok: boolean; problems: unknown[] };
+        return ok ? undefined : JSON.stringify(problems);
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
     start: () => startTarget(context, { command: process.execPath, args, home, env }),
   };
 }

@@ -103,19 +103,30 @@ export function openHome(dir: string): Home {
 }
 
 /**
- * Makes a new home (or accepts an empty or half-made one of ours) with mode 0700 and its folders.
+ * Makes a new home (or accepts an empty or half-made one of ours) with mode 0700 and its folders; durable on return.
  * Errors: `HOME_UNSAFE`, `HOME_NOT_ABSOLUTE`, `DISK_FAILED`, `DISK_FULL`.
  */
 export function createHome(dir: string): Home {
   const home = homePaths(requireAbsolute(dir, 'home'));
   try {
-    fs.mkdirSync(home.dir, { recursive: true, mode: 0o700 });
+    const first = fs.mkdirSync(home.dir, { recursive: true, mode: 0o700 });
     openHome(home.dir);
     for (const folder of [home.keys, home.views, home.logs]) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    syncUpwards(home.dir, path.dirname(first ?? home.dir));
   } catch (error) {
     throw diskError(error, 'make home', home.dir);
   }
   return home;
+}
+
+/** Makes the names of new folders durable, from `dir` up to and with `top`. */
+function syncUpwards(dir: string, top: string): void {
+  for (let folder = dir; ; folder = path.dirname(folder)) {
+    const descriptor = fs.openSync(folder, fs.constants.O_RDONLY);
+    fs.fsyncSync(descriptor);
+    fs.closeSync(descriptor);
+    if (folder === top || folder === path.dirname(folder)) return;
+  }
 }
 
 function checkFolder(dir: string, status: fs.Stats): void {

@@ -140,7 +140,7 @@ describe('log store: fault table', () => {
     async () => {
       const op = (digit: string): { id: string; text: string } => ({ id: digit.repeat(64), text: `{"op":"${digit}"}` });
       for (const mode of faultModes) {
-        for (let at = 0; at < 100; at += 3) {
+        for (let at = 0; at < 100; at += 1) {
           const { home, disk } = await prepare(0);
           const repository = openRepository(home.repository, { disk });
           await addTrustOps(repository, { ops: [op('a')], author: 'memd <a@b>', seconds: 1 });

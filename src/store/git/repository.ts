@@ -125,6 +125,7 @@ export async function prepareRepository(repository: Repository): Promise<void> {
       disk.makeDirectory(folder, 0o700);
     for (const folder of folders) disk.makeDirectory(folder, 0o700);
     const config = path.join(gitDir, 'config');
+    await syncHead(repository);
     if (readText(config) !== configuration) await replaceFile(disk, { file: config, data: Buffer.from(configuration) });
     await syncDirectories(disk, [
       path.dirname(gitDir),
@@ -137,6 +138,17 @@ export async function prepareRepository(repository: Repository): Promise<void> {
     ]);
   } catch (error) {
     throw diskError(error, 'prepare', gitDir);
+  }
+}
+
+/** `git init` does not flush HEAD, and a repository with an empty HEAD is none. */
+async function syncHead(repository: Repository): Promise<void> {
+  const file = path.join(repository.gitDir, 'HEAD');
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY);
+  try {
+    await repository.disk.syncFile(descriptor, file);
+  } finally {
+    fs.closeSync(descriptor);
   }
 }
 

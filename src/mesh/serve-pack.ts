@@ -30,8 +30,16 @@ function uploadPackArguments(repositoryDir: string): readonly string[] {
   return [...settings.flatMap((setting) => ['-c', setting]), 'upload-pack', '--strict', '--timeout=30', repositoryDir];
 }
 
-/** Starts it. The caller may kill it at any time; it is killed when the channel closes. */
-export function serveUploadPack(options: ServePackOptions): RunningChild {
+/** A child at work. */
+export interface ServedPack {
+  /** Ends the child now. Safe to call twice. */
+  stop(): void;
+  /** Settles when it is gone. Never rejects. */
+  readonly done: Promise<void>;
+}
+
+/** Starts it. The caller may stop it at any time; it is stopped when the channel closes. */
+export function serveUploadPack(options: ServePackOptions): ServedPack {
   const { channel, protocol, onEnd } = options;
   const child = startChild({
     command: 'git',
@@ -39,23 +47,32 @@ export function serveUploadPack(options: ServePackOptions): RunningChild {
     deadlineMs: uploadPackDeadlineMs,
     ...(protocol === undefined ? {} : { env: { GIT_PROTOCOL: protocol } }),
   });
-  channel.on('close', () => child.kill());
+  let stopped = false;
+  const stop = (): void => {
+    stopped = true;
+    child.kill();
+    // What a paused pipe still holds would keep the child from being gone.
+    child.stdout.destroy();
+  };
+  channel.on('close', stop);
+  const timer = setTimeout(stop, uploadPackDeadlineMs);
   pumpRequest(options, child);
-  const stop = pumpAnswer(options, child);
-  void child.done
+  const unplug = pumpAnswer(options, child);
+  const done = child.done
     .then(
       ({ code }) => ({ code, note: code === 0 ? undefined : `upload-pack ended with ${code}` }),
       (error: unknown) => ({ code: 1, note: String(error) }),
     )
     .then(({ code, note }) => {
-      stop();
+      clearTimeout(timer);
+      unplug();
       // What git says names local paths; the peer learns that it failed, the note here says why.
       if (code !== 0) channel.stderr.write('memd: upload-pack failed\n');
       channel.exit(code === 0 ? 0 : 1);
       channel.end();
-      onEnd(note);
+      onEnd(stopped ? undefined : note);
     });
-  return child;
+  return { stop, done };
 }
 
 /** Channel to stdin, honouring backlog; a peer that asks without end is cut. */

@@ -14,8 +14,8 @@ import {
   sshLoginGraceMs,
 } from '../core/limits.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
-import type { RunningChild } from '../store/child.ts';
 import { OperatingError, printable, systemCode } from '../store/errors.ts';
+import type { ServedPack } from './serve-pack.ts';
 import { handleLogin, isEnrolled, type CharterHosts } from './ssh-login.ts';
 import { handleSessions } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
@@ -66,7 +66,7 @@ interface Door {
   readonly options: SshServerOptions;
   /** By remote address and port: how ssh2's connection finds its socket. */
   readonly guests: Map<string, Guest>;
-  readonly children: Set<RunningChild>;
+  readonly children: Set<ServedPack>;
 }
 
 /**
@@ -209,7 +209,7 @@ function listenError(cause: Error, wanted: SshServerOptions['listen'], lastPort:
 async function closeDoor(door: Door, listener: NetServer): Promise<void> {
   const gone = [...door.guests.values()].map(({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)));
   const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
-  for (const child of door.children) child.kill();
+  for (const child of door.children) child.stop();
   for (const guest of door.guests.values()) {
     if (guest.connection === undefined) guest.socket.destroy();
     else guest.connection.end();
@@ -219,5 +219,5 @@ async function closeDoor(door: Door, listener: NetServer): Promise<void> {
   }, meshCloseGraceMs);
   await Promise.all([stopped, ...gone]);
   clearTimeout(force);
-  await Promise.allSettled([...door.children].map((child) => child.done));
+  await Promise.all([...door.children].map(({ done }) => done));
 }

@@ -2,9 +2,8 @@
 import type { Socket } from 'node:net';
 import type { Connection, ServerChannel, Session } from 'ssh2';
 import { sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
-import type { RunningChild } from '../store/child.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
-import { serveUploadPack } from './serve-pack.ts';
+import { serveUploadPack, type ServedPack } from './serve-pack.ts';
 
 export interface SessionOptions {
   readonly connection: Connection;
@@ -13,8 +12,8 @@ export interface SessionOptions {
   readonly heads: () => string;
   /** False once the charter no longer names this peer. */
   readonly isEnrolled: () => boolean;
-  /** Upload-pack children of all connections: bounded together, killed when the server closes. */
-  readonly children: Set<RunningChild>;
+  /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
+  readonly children: Set<ServedPack>;
   readonly onNote: (code: 'UPLOAD_PACK' | 'HEADS', detail: string) => void;
 }
 
@@ -25,9 +24,9 @@ export const busyStatus = 75;
 /** Handles the sessions of one logged-in connection. */
 export function handleSessions(options: SessionOptions): void {
   const { connection } = options;
-  const own = new Set<RunningChild>();
+  const own = new Set<ServedPack>();
   // A connection that breaks while its input is paused never closes the channel.
-  options.socket.once('close', () => own.forEach((child) => child.kill()));
+  options.socket.once('close', () => own.forEach((child) => child.stop()));
   let open = 0;
   let wasted = 0;
   connection.on('session', (accept, reject) => {
@@ -47,7 +46,7 @@ export function handleSessions(options: SessionOptions): void {
 }
 
 /** `own`: children of this connection. */
-type ConnectionOptions = SessionOptions & { readonly own: Set<RunningChild> };
+type ConnectionOptions = SessionOptions & { readonly own: Set<ServedPack> };
 
 function handleSession(session: Session, options: ConnectionOptions, countCommand: () => number): void {
   let protocol: string | undefined;

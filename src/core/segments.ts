@@ -62,21 +62,17 @@ export function planSegments(open: OpenSegment, lines: readonly Uint8Array[]): r
  * The lines of a segment, split at byte 0x0A only; `rest` holds the bytes after the last newline (none in a sound
  * file). Lines are text where the bytes are UTF-8, and the bytes themselves where not, for `parseLine` to refuse. Pure.
  */
-export function splitLines(bytes: Uint8Array): { readonly lines: readonly (string | Uint8Array)[]; readonly rest: Uint8Array } {
-  const end = bytes.lastIndexOf(0x0a) + 1;
-  const rest = bytes.subarray(end);
-  if (end === 0) return { lines: [], rest };
-  const text = decodeUtf8(bytes.subarray(0, end - 1));
-  return { lines: text === undefined ? splitBytes(bytes.subarray(0, end)) : text.split('\n'), rest };
-}
-
-function splitBytes(bytes: Uint8Array): readonly (string | Uint8Array)[] {
+export function splitLines(bytes: Uint8Array): {
+  readonly lines: readonly (string | Uint8Array)[];
+  readonly rest: Uint8Array;
+} {
   const lines: (string | Uint8Array)[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(0x0a, start);
+  let start = 0;
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+    // Line by line: one letter outside Latin-1 would make every line of a jointly decoded file twice as large.
     const line = bytes.subarray(start, end);
     lines.push(decodeUtf8(line) ?? line);
     start = end + 1;
   }
-  return lines;
+  return { lines, rest: bytes.subarray(start) };
 }

@@ -63,7 +63,7 @@ export const appendBatchMax = 1_000;
 /** Events in one `append --file` transaction. */
 export const transactionEventsMax = 100_000;
 /** Bytes of one request or answer line on the local socket. */
-export const apiLineBytesMax: number = 64 * 1_024 * 1_024;
+export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 
 /** Fetch: bytes beyond the announced size; idle and whole-call deadlines; commits and objects of one round. */
 export const fetchSlackBytes: number = 1_048_576;

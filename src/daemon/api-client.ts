@@ -66,9 +66,11 @@ function speak(socket: Socket): ApiConnection {
     call(method, params, onProgress) {
       if (ended) return Promise.reject(ended);
       const id = nextId++;
+      const line = JSON.stringify({ id, method, params });
+      if (Buffer.byteLength(line) > apiLineBytesMax) return Promise.reject(tooLarge(method));
       return new Promise((resolve, reject) => {
         waiters.set(id, { resolve, reject, onProgress });
-        socket.write(`${JSON.stringify({ id, method, params })}\n`);
+        socket.write(`${line}\n`);
       });
     },
     close: () => void socket.end(),
@@ -82,6 +84,15 @@ function settle(waiters: Map<number, Waiter>, answer: ApiAnswer): void {
   waiters.delete(answer.id);
   if ('error' in answer) waiter.reject(new ApiFailure(answer.error));
   else waiter.resolve(answer.result);
+}
+
+function tooLarge(method: string): ApiFailure {
+  return new ApiFailure({
+    code: 'REQUEST_TOO_LARGE',
+    message: `${method}: more than ${apiLineBytesMax} bytes in one request; nothing was sent`,
+    hint: 'split the file into several transactions',
+    exit: 2,
+  });
 }
 
 function lost(reason: string): ApiFailure {

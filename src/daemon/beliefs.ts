@@ -74,8 +74,11 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     fold,
     take: async (name, lines, oid) => {
       const current = await fold();
-      book.extend(name, lines, oid);
-      derived.touch(foldLines(current, lines).subjects, lines);
+      // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
+      const known = book.tip(name)?.seq ?? 0;
+      const fresh = lines.filter(({ seq }) => seq > known);
+      book.extend(name, fresh, oid);
+      derived.touch(foldLines(current, fresh).subjects, fresh);
       settleSoon();
     },
     recharter: async () => {

@@ -61,9 +61,6 @@ export type BodyInput = Omit<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'>
 /** What the process, never the caller, says about itself and the moment. `nonce` is 32 random hex digits. */
 export type BodyStamp = Pick<Body, 'mesh' | 'host' | 'session' | 'at' | 'nonce'>;
 
-/** The field table, for documentation and tests. */
-export { commonFields, fieldTable } from './body-table.ts';
-
 /**
  * Checks a body that `parseCanonical` gave out against the field table: every required field, no other field, every
  * value in its grammar. Whether the mesh is ours, the class registered or the audience declared is for the fold. Pure.

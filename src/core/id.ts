@@ -1,8 +1,8 @@
 /** Ids and slugs: the two kinds of name that formats, command line and views share. Source: docs/format.md, section 3. */
 
-/** Hex digits shown to people. Any unique prefix of at least `idPrefixMin` digits is accepted back. */
-export const idShownDigits = 12;
-export const idPrefixMin = 8;
+/** Hex digits shown to people, and the fewest that are accepted back as a unique prefix. */
+const idShownDigits = 12;
+const idPrefixMin = 8;
 
 /** True for 64 lower-case hex digits: an id of an event or trust op, or a link. Pure. */
 export function isId(text: unknown): text is string {
@@ -32,7 +32,7 @@ export function shortId(id: string): string {
 
 /** Ids that begin with `prefix`, in the order given; none when the prefix is no hex of 8 to 64 digits. Pure. */
 export function matchIdPrefix(prefix: string, ids: Iterable<string>): readonly string[] {
-  if (!/^[0-9a-f]{8,64}$/.test(prefix)) return [];
+  if (prefix.length < idPrefixMin || !isHex(prefix, prefix.length)) return [];
   return [...ids].filter((id) => id.startsWith(prefix));
 }
 

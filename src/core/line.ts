@@ -3,7 +3,14 @@
  * headers, so it names a whole prefix and survives a purged body. Source: docs/format.md, section 4.
  */
 import { decodeBase64, encodeBase64, isCanonicalBase64 } from '../crypto/base64.ts';
-import { canonicalJson, isJsonObject, parseCanonical, type CanonicalFault, type JsonObject, type JsonValue } from '../crypto/canonical.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  parseCanonical,
+  type CanonicalFault,
+  type JsonObject,
+  type JsonValue,
+} from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { assert, ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeUtf8, fitsUtf8 } from '../crypto/text.ts';
@@ -87,26 +94,48 @@ export function parseLine(line: Uint8Array | string, mesh: string): Result<Line,
   return typeof envelope === 'string' ? refuse('ENVELOPE', envelope) : ok(interpret(text, envelope, mesh));
 }
 
-/** A signed line of version 1, parsed back from its own text: what a writer makes is what a reader reads. */
-export function buildLine(
-  parts: {
-    readonly body: Body;
-    readonly auth: Auth | null;
-    readonly log: string;
-    readonly seq: number;
-    readonly prev: string;
-  },
-  sign: (message: string) => Uint8Array,
-): Line {
-  const { body, auth, log, seq, prev } = parts;
+/** What a writer says in one line, and where in the log. */
+export interface LineParts {
+  readonly body: Body;
+  readonly auth: Auth | null;
+  readonly log: string;
+  readonly seq: number;
+  readonly prev: string;
+}
+
+/** A line that lacks its signature only. Its link is known, so the next line can be drafted before this one is signed. */
+export interface LineDraft {
+  readonly seq: number;
+  readonly link: string;
+  /** What the host signs. */
+  readonly message: string;
+  /** The line, parsed back from its own text: what a writer makes is what a reader reads. */
+  readonly finish: (signature: Uint8Array) => Line;
+}
+
+/** Drafts a line of version 1. Pure. */
+export function draftLine({ body, auth, log, seq, prev }: LineParts): LineDraft {
   const bodyText = canonicalJson(body as unknown as JsonValue);
   const authHash = auth === null ? null : sha256Hex(authText(auth));
   const link = linkOf({ auth: authHash, id: sha256Hex(bodyText), log, mesh: body.mesh, prev, seq, v: lineVersion });
-  const sig = encodeBase64(sign(lineMessage(link)));
-  const text = `${beforeBody(auth)}${bodyText}${afterBody({ log, prev, seq, sig, v: lineVersion })}`;
-  const line = parseLine(text, body.mesh);
-  assert(line.ok && line.value.link === link, 'a built line parses to the link that was signed');
-  return line.value;
+  return {
+    seq,
+    link,
+    message: lineMessage(link),
+    finish: (signature) => {
+      const sig = encodeBase64(signature);
+      const text = `${beforeBody(auth)}${bodyText}${afterBody({ log, prev, seq, sig, v: lineVersion })}`;
+      const line = parseLine(text, body.mesh);
+      assert(line.ok && line.value.link === link, 'a built line parses to the link that was signed');
+      return line.value;
+    },
+  };
+}
+
+/** A signed line of version 1. Pure. */
+export function buildLine(parts: LineParts, sign: (message: string) => Uint8Array): Line {
+  const draft = draftLine(parts);
+  return draft.finish(sign(draft.message));
 }
 
 interface Envelope {

@@ -54,6 +54,14 @@ export function signEd25519(key: SigningKey, message: string | Uint8Array): Uint
   return sign(null, typeof message === 'string' ? utf8Bytes(message) : message, key.handle);
 }
 
+/** The same on Node's thread pool: many at once use every core and leave this thread free. */
+export function signEd25519Later(key: SigningKey, message: string | Uint8Array): Promise<Uint8Array> {
+  const bytes = typeof message === 'string' ? utf8Bytes(message) : message;
+  return new Promise((resolve, reject) => {
+    sign(null, bytes, key.handle, (error, signature) => (error === null ? resolve(signature) : reject(error)));
+  });
+}
+
 /** Private key of a 32-byte seed. */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   return { brand: 'memd-signing-key', handle: createPrivateKey(pkcs8OfSeed(seed)) };

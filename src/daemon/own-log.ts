@@ -1,11 +1,11 @@
 /** This host's own log: the only one that it writes. Validates, stamps, chains, signs, and makes batches durable. */
 import { randomBytes } from 'node:crypto';
 import { audienceOf, classOf, isClaim, makeBody, type Body, type BodyInput } from '../core/event.ts';
-import { buildLine, type Line } from '../core/line.ts';
+import { draftLine, type LineDraft } from '../core/line.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import { lineBytesMax, transactionEventsMax } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import { signEd25519, type SigningKey } from '../crypto/ed25519.ts';
+import { signEd25519, signEd25519Later, type SigningKey } from '../crypto/ed25519.ts';
 import { utf8Length } from '../crypto/text.ts';
 import { nearestWords } from './nearest-words.ts';
 import { Refusal, type RefusalOptions } from './refusal.ts';
@@ -90,24 +90,35 @@ function judgeRegistration(
   };
 }
 
-/** Chains and signs bodies after `from`. */
-export function signLines(
-  bodies: readonly Body[],
-  from: { readonly host: string; readonly seq: number; readonly link: string },
-  key: SigningKey,
-): VerifiedLine[] {
-  const lines: Line[] = [];
-  let { seq, link } = from;
-  for (const body of bodies) {
-    const line = buildLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link }, (message) =>
-      signEd25519(key, message),
-    );
-    lines.push(line);
-    ({ seq, link } = line);
-  }
-  // Built from checked bodies, chained to our own tip and signed with our own key: verified by construction.
-  return lines as VerifiedLine[];
+/** Where a log ends: the next line is drafted after it. */
+export interface LogEnd {
+  readonly host: string;
+  readonly seq: number;
+  readonly link: string;
 }
+
+/** Drafts lines after `from`, chained, not yet signed. */
+export function draftLines(bodies: readonly Body[], from: LogEnd): LineDraft[] {
+  let { seq, link } = from;
+  return bodies.map((body) => {
+    const draft = draftLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link });
+    ({ seq, link } = draft);
+    return draft;
+  });
+}
+
+/** Signs drafts with this host's key: a few here and now, many on all cores. */
+export async function signDrafts(drafts: readonly LineDraft[], key: SigningKey): Promise<VerifiedLine[]> {
+  const few = drafts.length <= signHereMax;
+  const signatures = few
+    ? drafts.map(({ message }) => signEd25519(key, message))
+    : await Promise.all(drafts.map(({ message }) => signEd25519Later(key, message)));
+  // Built from checked bodies, chained to our own tip and signed with our own key: verified by construction.
+  return drafts.map((draft, index) => draft.finish(signatures[index] as Uint8Array) as VerifiedLine);
+}
+
+/** Signatures that cost less here than a round trip through the thread pool. */
+const signHereMax = 4;
 
 /** Bytes of a line beside its body: names, numbers, a link and a signature at their longest. */
 const envelopeBytesMax = 400;

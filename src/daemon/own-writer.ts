@@ -10,12 +10,12 @@ import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
 import type { AppendedJson } from './api-types.ts';
 import { requireSoundHeads, type Beliefs } from './beliefs.ts';
 import { readVerifiedLog, type LogBook } from './log-book.ts';
-import { makeBodies, signLines, type Transaction } from './own-log.ts';
+import { draftLines, makeBodies, signDrafts, type LogEnd, type Transaction } from './own-log.ts';
 import { Refusal } from './refusal.ts';
 
 /** Lines from which one commit goes through the bulk path. */
 const bulkLinesMin = 2_000;
-/** Lines that are signed between two turns of the event loop. */
+/** Lines that are signed together in the bulk path. */
 const signStep = 500;
 
 export interface OwnWriter {
@@ -145,28 +145,38 @@ function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly str
 async function write(
   writer: LogWriter,
   bodies: readonly Body[],
-  options: OwnWriterOptions,
-): Promise<{ lines: VerifiedLine[]; oid: string }> {
-  const { host, meshId, key, beliefs } = options;
+  { host, meshId, key, beliefs }: OwnWriterOptions,
+): Promise<{ lines: readonly VerifiedLine[]; oid: string }> {
   const tip = beliefs.book.tip(host);
-  let from = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
-  const lines: VerifiedLine[] = [];
+  const end: LogEnd = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
   if (bodies.length < bulkLinesMin) {
-    lines.push(...signLines(bodies, from, key));
-    const { oid } = await writer.append(lines);
-    return { lines, oid };
+    const lines = await signDrafts(draftLines(bodies, end), key);
+    return { lines, oid: (await writer.append(lines)).oid };
   }
-  async function* batches(): AsyncGenerator<readonly VerifiedLine[]> {
-    for (let start = 0; start < bodies.length; start += signStep) {
-      const batch = signLines(bodies.slice(start, start + signStep), from, key);
-      from = { host, seq: from.seq + batch.length, link: batch.at(-1)?.link ?? from.link };
-      lines.push(...batch);
-      yield batch;
-      await new Promise((resume) => setImmediate(resume));
-    }
-  }
-  const { oid } = await writer.appendBulk(batches());
+  const lines: VerifiedLine[] = [];
+  const { oid } = await writer.appendBulk(signInSteps(bodies, { end, key, into: lines }));
   return { lines, oid };
+}
+
+/** Signs step by step while the steps before are being written; every line also goes to `into`. */
+async function* signInSteps(
+  bodies: readonly Body[],
+  { end, key, into }: { readonly end: LogEnd; readonly key: SigningKey; readonly into: VerifiedLine[] },
+): AsyncGenerator<readonly VerifiedLine[]> {
+  const step = (from: LogEnd, start: number): { last: LogEnd; signing: Promise<VerifiedLine[]> } => {
+    const drafts = draftLines(bodies.slice(start, start + signStep), from);
+    const last = drafts.at(-1);
+    return { last: last === undefined ? from : { ...last, host: from.host }, signing: signDrafts(drafts, key) };
+  };
+  let next = step(end, 0);
+  for (let start = signStep; ; start += signStep) {
+    const { signing, last } = next;
+    if (start < bodies.length) next = step(last, start);
+    const signed = await signing;
+    for (const line of signed) into.push(line);
+    yield signed;
+    if (start >= bodies.length) return;
+  }
 }
 
 async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {

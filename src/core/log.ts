@@ -23,14 +23,7 @@ declare const verified: unique symbol;
 export type VerifiedLine = Line & { readonly [verified]: true };
 
 /** What stopped an extension. Everything before it that a signature vouches for is usable. */
-export type LogFault =
-  | LineFault
-  | 'LOG_NAME'
-  | 'SEQ'
-  | 'PREV'
-  | 'HOLE'
-  | 'SIGNATURE'
-  | 'KEY_SPAN';
+export type LogFault = LineFault | 'LOG_NAME' | 'SEQ' | 'PREV' | 'HOLE' | 'SIGNATURE' | 'KEY_SPAN';
 
 export interface LogStart {
   readonly host: string;

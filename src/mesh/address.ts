@@ -16,12 +16,15 @@ export interface PeerAddress {
  */
 export function parsePeerAddress(url: string): Result<PeerAddress, 'NOT_AN_ADDRESS'> {
   const bad = (why: string): Result<PeerAddress, 'NOT_AN_ADDRESS'> => refuse('NOT_AN_ADDRESS', why);
-  const match = /^ssh:\/\/(?:([^@/]{1,64})@)?(?:\[([0-9A-Fa-f:.]{2,45})\]|([^:@/[\]]{1,253}))(?::(\d{1,5}))?(\/.*)?$/.exec(url);
+  const match =
+    /^ssh:\/\/(?:([^@/]{1,64})@)?(?:\[([0-9A-Fa-f:.]{2,45})\]|([^:@/[\]]{1,253}))(?::(\d{1,5}))?(\/.*)?$/.exec(url);
   if (match === null) return bad('not of the form ssh://host:port');
   const [, user = 'memd', v6, name, port = String(defaultPeerPort), path] = match;
   // 04-mesh also plans peers behind a plain sshd (ssh://user@host/path); they are refused by name until then.
-  if (user !== 'memd' || path !== undefined) return bad('peers behind a plain sshd (another user, or a path) are not supported yet');
-  if (v6 === undefined && !/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name ?? '')) return bad('the host name holds other characters');
+  if (user !== 'memd' || path !== undefined)
+    return bad('peers behind a plain sshd (another user, or a path) are not supported yet');
+  if (v6 === undefined && !/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name ?? ''))
+    return bad('the host name holds other characters');
   if (Number(port) < 1 || Number(port) > 65_535) return bad('the port is not from 1 to 65535');
   return ok({ host: (v6 ?? name ?? '').toLowerCase(), port: Number(port) });
 }

@@ -8,7 +8,14 @@ import type { EncodedObject } from '../store/git/object-id.ts';
 import type { ObjectView } from '../store/git/repository.ts';
 import { readLogLayout, readSegments, type LogLayout } from '../store/log-tree.ts';
 import { listCommits, walkCommits, type CommitChain } from './commit-chain.ts';
-import { equalSegments, judgeCommit, treeFault, type AdmissionFault, type JudgeContext, type Judgement } from './judge-commit.ts';
+import {
+  equalSegments,
+  judgeCommit,
+  treeFault,
+  type AdmissionFault,
+  type JudgeContext,
+  type Judgement,
+} from './judge-commit.ts';
 import type { LogBase } from './log-base.ts';
 import type { IntakeForm } from './quarantine.ts';
 import { recordingReader, type FolderCache, type RecordingReader } from './recording-reader.ts';
@@ -59,7 +66,11 @@ export async function admitCommit(request: AdmissionRequest): Promise<Admission>
   }
 }
 
-type ChainContext = JudgeContext & { readonly reader: RecordingReader; readonly form: IntakeForm; readonly base: LogBase | null };
+type ChainContext = JudgeContext & {
+  readonly reader: RecordingReader;
+  readonly form: IntakeForm;
+  readonly base: LogBase | null;
+};
 
 async function judgeChain(context: ChainContext, chain: CommitChain): Promise<Admission> {
   const newest = chain.commits.at(-1);
@@ -81,7 +92,10 @@ type Whole = Extract<Judgement, { kind: 'extends' }>;
  * A log only grows, so commits up to some one are good and all later ones hold the fault: halving finds it in at most 17
  * steps. If a peer breaks that rule, a good commit is still found or none; only a wholly good one is ever taken.
  */
-async function lastGoodCommit(context: ChainContext, commits: readonly string[]): Promise<{ count: number; judged: Whole } | undefined> {
+async function lastGoodCommit(
+  context: ChainContext,
+  commits: readonly string[],
+): Promise<{ count: number; judged: Whole } | undefined> {
   let good: { count: number; judged: Whole } | undefined;
   let [low, high] = [0, commits.length];
   while (low < high) {
@@ -127,12 +141,14 @@ async function readBetween(context: ChainContext, commits: readonly string[]): P
     const layout: LogLayout = read.value;
     const kept = before === null ? 0 : equalSegments(before.layout, layout);
     const known: number = before?.layout.segments.length ?? 0;
-    if (kept < known - 1 || layout.segments.length < known) return { code: 'COMMIT_CHAIN', detail: `${commit} holds less than the commit before it` };
+    if (kept < known - 1 || layout.segments.length < known)
+      return { code: 'COMMIT_CHAIN', detail: `${commit} holds less than the commit before it` };
     let open = before?.open ?? Buffer.alloc(0);
     for await (const part of readSegments(context.reader, layout, kept)) {
       if (!part.ok) return treeFault(part);
       const { content, segment } = part.value;
-      if (segment.index === known - 1 && !content.subarray(0, open.length).equals(open)) return { code: 'COMMIT_CHAIN', detail: `${commit} changes lines of the commit before it` };
+      if (segment.index === known - 1 && !content.subarray(0, open.length).equals(open))
+        return { code: 'COMMIT_CHAIN', detail: `${commit} changes lines of the commit before it` };
       open = content;
     }
     before = { layout, open };

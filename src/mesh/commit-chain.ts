@@ -30,10 +30,14 @@ export async function walkCommits(
   const commits: string[] = [];
   let next: string | null = ends.commit;
   while (next !== ends.base) {
-    if (next === null || commits.length >= ends.commitsMax) return ok({ commits: commits.toReversed(), descends: false });
+    if (next === null || commits.length >= ends.commitsMax)
+      return ok({ commits: commits.toReversed(), descends: false });
     const [object] = await reader.read([next], { type: 'commit', bytesMax: commitBytesMax });
     if (object === undefined || !object.ok) {
-      return refuse(object?.code === 'MISSING' ? 'MISSING_OBJECT' : 'NOT_A_COMMIT', `${next}: ${object?.detail ?? 'no answer'}`);
+      return refuse(
+        object?.code === 'MISSING' ? 'MISSING_OBJECT' : 'NOT_A_COMMIT',
+        `${next}: ${object?.detail ?? 'no answer'}`,
+      );
     }
     const header = decodeCommit(object.content);
     if (header === undefined) return refuse('NOT_A_COMMIT', `${next} has no tree`);
@@ -47,7 +51,12 @@ export async function walkCommits(
 /** The same by one `git rev-list`: for many. Never `descends: false` for being long; longer than `commitsMax` is refused. */
 export async function listCommits(
   view: ObjectView,
-  ends: { readonly commit: string; readonly base: string | null; readonly commitsMax: number; readonly deadlineMs: number },
+  ends: {
+    readonly commit: string;
+    readonly base: string | null;
+    readonly commitsMax: number;
+    readonly deadlineMs: number;
+  },
 ): Promise<Result<CommitChain, CommitChainFault>> {
   const { commit, base, commitsMax } = ends;
   const range = base === null ? [commit] : [commit, `^${base}`];
@@ -63,7 +72,8 @@ export async function listCommits(
   let expected: string | null = commit;
   for (const row of rows) {
     const [oid, parent, ...more] = row.split(' ');
-    if (oid !== expected || !isObjectId(oid) || more.length > 0) return refuse('COMMIT_CHAIN', `the history of ${commit} is not linear`);
+    if (oid !== expected || !isObjectId(oid) || more.length > 0)
+      return refuse('COMMIT_CHAIN', `the history of ${commit} is not linear`);
     commits.push(oid);
     expected = parent ?? null;
   }

@@ -38,7 +38,8 @@ export function parseHostRequest(line: string): Result<HostRequest, 'NOT_A_REQUE
   if (line.length > 2 * requestCharsMax) return refuse('NOT_A_REQUEST', 'too long');
   const text = line.replace(/[ \t\r\n]+/g, '');
   const match = /^memd-host:([^:]{1,31}):([A-Za-z0-9_-]{1,2048})$/.exec(text);
-  if (match === null) return refuse('NOT_A_REQUEST', `not of the form ${prefix}:NAME:… (run memctl host request on the new host)`);
+  if (match === null)
+    return refuse('NOT_A_REQUEST', `not of the form ${prefix}:NAME:… (run memctl host request on the new host)`);
   const [, host = '', payload = ''] = match;
   const members = readPayload(payload);
   if (members === undefined) return refuse('NOT_A_REQUEST', 'damaged: a part of the line is missing or changed');
@@ -61,7 +62,10 @@ function readPayload(payload: string): Omit<HostRequest, 'host'> | undefined {
 
 function requestFault(request: HostRequest): string | undefined {
   if (!isSlug(request.host)) return 'the host name is not like alpha-2 (a-z, 0-9, -, at most 31)';
-  for (const [name, text] of [['sign', request.sign], ['ssh', request.ssh]] as const) {
+  for (const [name, text] of [
+    ['sign', request.sign],
+    ['ssh', request.ssh],
+  ] as const) {
     const key = parseSshPublicKey(text);
     if (!key.ok) return `the ${name} key: ${key.detail}`;
     if (key.value.text !== text) return `the ${name} key carries a comment`;

@@ -1,5 +1,13 @@
 /** One log from one peer: plan, fetch, judge, take over. */
-import { fetchBytesMax, fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax, fetchObjectsMax, fetchSlackBytes, segmentSealBytes } from '../core/limits.ts';
+import {
+  fetchBytesMax,
+  fetchCommitsMax,
+  fetchDeadlineMs,
+  fetchLooseObjectsMax,
+  fetchObjectsMax,
+  fetchSlackBytes,
+  segmentSealBytes,
+} from '../core/limits.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { admitCommit, type Admission } from './admission.ts';
 import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
@@ -79,7 +87,10 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
     haves: ours === undefined ? [] : [ours.oid],
     form,
     bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
-    objectsMax: form === 'loose' ? fetchLooseObjectsMax : Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
+    objectsMax:
+      form === 'loose'
+        ? fetchLooseObjectsMax
+        : Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
   });
   if (!fetched.ok) return { lines: 0, failure: { code: fetched.code, detail: fetched.detail } };

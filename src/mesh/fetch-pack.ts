@@ -104,7 +104,9 @@ function receive(command: PeerCommand, intake: PackIntake, options: FetchPackOpt
     };
     intake.done.then(judged, () => finish(refuse('PACK_REFUSED', 'git failed on this machine')));
     stream.on('data', take);
-    stream.on('close', (code: number | null | undefined) => finish(exitFault(code, command.said()) ?? refuse('PROTOCOL', 'the answer was cut short')));
+    stream.on('close', (code: number | null | undefined) =>
+      finish(exitFault(code, command.said()) ?? refuse('PROTOCOL', 'the answer was cut short')),
+    );
     stream.write(Buffer.from(printFetchRequest(options)));
   });
 }

@@ -37,7 +37,15 @@ const trustBytesMax: number = 64 * trustOpBytesMax * 4 + fetchSlackBytes;
 export async function fetchTrust(fetch: TrustFetch): Promise<Result<FetchedTrust, FetchPackFault | 'TRUST_SHAPE'>> {
   const { connection, repository, commit, deadlineMs } = fetch;
   const bounds = { bytesMax: trustBytesMax, objectsMax: trustObjectsMax };
-  const fetched = await fetchPack({ connection, repository, wants: [commit], haves: [], form: 'pack', deadlineMs, ...bounds });
+  const fetched = await fetchPack({
+    connection,
+    repository,
+    wants: [commit],
+    haves: [],
+    form: 'pack',
+    deadlineMs,
+    ...bounds,
+  });
   if (!fetched.ok) return fetched;
   const { quarantine } = fetched.value;
   try {

@@ -172,7 +172,8 @@ function readBand(answer: Answer, payload: Uint8Array): Steps {
 function readPack(answer: Answer, bytes: Uint8Array): Steps {
   const { bounds, packHeader, packBytes: before } = answer;
   answer.packBytes += bytes.length;
-  if (answer.packBytes > bounds.bytesMax) return refuse('TOO_LARGE', `the pack is larger than ${bounds.bytesMax} bytes`);
+  if (answer.packBytes > bounds.bytesMax)
+    return refuse('TOO_LARGE', `the pack is larger than ${bounds.bytesMax} bytes`);
   if (before >= packHeaderBytes) return ok([{ kind: 'pack', bytes }]);
   packHeader.set(bytes.subarray(0, packHeaderBytes - before), before);
   if (answer.packBytes < packHeaderBytes) return nothing;
@@ -182,7 +183,10 @@ function readPack(answer: Answer, bytes: Uint8Array): Steps {
     return refuse('TOO_LARGE', `the pack announces ${count} objects, ${bounds.objectsMax} are allowed`);
   }
   const rest = bytes.subarray(packHeaderBytes - before);
-  const head: FetchStep[] = [{ kind: 'objects', count }, { kind: 'pack', bytes: packHeader }];
+  const head: FetchStep[] = [
+    { kind: 'objects', count },
+    { kind: 'pack', bytes: packHeader },
+  ];
   return ok(rest.length === 0 ? head : [...head, { kind: 'pack', bytes: rest }]);
 }
 

@@ -46,7 +46,8 @@ export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
   if (!isJsonObject(parsed.value)) return refuse('NOT_HEADS', 'not an object');
   const { mesh, host, heads, trust, addresses, version } = parsed.value;
   if (!isId(mesh) || !isSlug(host)) return refuse('NOT_HEADS', 'mesh or host is not well formed');
-  if (typeof version !== 'string' || version.length > versionCharsMax) return refuse('NOT_HEADS', 'version is not well formed');
+  if (typeof version !== 'string' || version.length > versionCharsMax)
+    return refuse('NOT_HEADS', 'version is not well formed');
   const tips = readMembers(heads, readTip);
   if (tips === undefined) return refuse('NOT_HEADS', 'heads is not a table of tips');
   const hints = readMembers(addresses, readAddress);
@@ -57,7 +58,10 @@ export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
 }
 
 /** A table from host name to something; undefined when it is not. */
-function readMembers<T>(value: JsonValue | undefined, read: (member: JsonValue) => T | undefined): Record<string, T> | undefined {
+function readMembers<T>(
+  value: JsonValue | undefined,
+  read: (member: JsonValue) => T | undefined,
+): Record<string, T> | undefined {
   if (!isJsonObject(value)) return undefined;
   const table: Record<string, T> = {};
   for (const [name, member] of Object.entries(value)) {

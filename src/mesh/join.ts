@@ -81,14 +81,24 @@ interface Taken {
   readonly unsupported: readonly { readonly id: string; readonly op: string }[];
 }
 
-async function takeTrust(connection: PeerConnection, meshId: string, options: JoinOptions): Promise<Result<Taken, JoinFaultCode>> {
+async function takeTrust(
+  connection: PeerConnection,
+  meshId: string,
+  options: JoinOptions,
+): Promise<Result<Taken, JoinFaultCode>> {
   const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: headsDeadlineMs });
   if (!answer.ok) return answer.code === 'REFUSED_KEY' ? notAdded(options.own) : answer;
   const heads = parseHeads(answer.value.toString('utf8').replace(/\n$/, ''));
   if (!heads.ok) return refuse('PROTOCOL', `its heads cannot be read: ${heads.detail}`);
   if (heads.value.mesh !== meshId) return refuse('FOREIGN_MESH', `that host belongs to mesh ${heads.value.mesh}`);
   const { repository, deadlineMs = joinDeadlineMs } = options;
-  const fetched = await fetchTrust({ connection, repository, commit: heads.value.trust.oid, holds: () => false, deadlineMs });
+  const fetched = await fetchTrust({
+    connection,
+    repository,
+    commit: heads.value.trust.oid,
+    holds: () => false,
+    deadlineMs,
+  });
   if (!fetched.ok) return fetched;
   const { set, unsupported } = addOps(emptyTrustSet(meshId), fetched.value.ops, heads.value.host);
   return ok({ via: heads.value.host, set, unsupported });
@@ -96,11 +106,20 @@ async function takeTrust(connection: PeerConnection, meshId: string, options: Jo
 
 function checkTrust(
   options: JoinOptions,
-  taken: Taken & { readonly meshId: string; readonly opId: string | undefined; readonly serverKey: Uint8Array | undefined },
+  taken: Taken & {
+    readonly meshId: string;
+    readonly opId: string | undefined;
+    readonly serverKey: Uint8Array | undefined;
+  },
 ): Result<Joined, JoinFaultCode> {
   const { set, via, meshId, opId, serverKey, unsupported } = taken;
-  if (!set.held.has(meshId)) return refuse('OP_MISSING', 'its trust set does not hold the genesis that the mesh id names');
-  if (opId !== undefined && !set.held.has(opId)) return refuse('OP_MISSING', `its trust set does not hold op ${opId.slice(0, 12)}: it may be behind, ask another host`);
+  if (!set.held.has(meshId))
+    return refuse('OP_MISSING', 'its trust set does not hold the genesis that the mesh id names');
+  if (opId !== undefined && !set.held.has(opId))
+    return refuse(
+      'OP_MISSING',
+      `its trust set does not hold op ${opId.slice(0, 12)}: it may be behind, ask another host`,
+    );
   const charter = charterOf(set);
   const server = charter.hosts.get(via);
   if (server === undefined || serverKey === undefined || !Buffer.from(server.ssh.blob).equals(serverKey)) {
@@ -110,11 +129,17 @@ function checkTrust(
   const entry = charter.hosts.get(own.host);
   if (entry === undefined) return notAdded(own);
   if (entry.sign.text !== own.sign || entry.ssh.text !== own.ssh) {
-    return refuse('KEYS_DIFFER', `the mesh has a host ${own.host} with other keys than this one; names are single-use, request another one`);
+    return refuse(
+      'KEYS_DIFFER',
+      `the mesh has a host ${own.host} with other keys than this one; names are single-use, request another one`,
+    );
   }
   return ok({ meshId, via, charter, ops: [...validOps(set), ...set.unsupported.values()], unsupported });
 }
 
 function notAdded(own: HostRequest): Result<never, 'NOT_ADDED'> {
-  return refuse('NOT_ADDED', `this host is not added yet: on an enrolled host run memctl host add '${printHostRequest(own)}'`);
+  return refuse(
+    'NOT_ADDED',
+    `this host is not added yet: on an enrolled host run memctl host add '${printHostRequest(own)}'`,
+  );
 }

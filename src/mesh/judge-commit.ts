@@ -7,7 +7,14 @@ import { extendLog, extendLogInSteps, type HostKeySpan, type LogExtension, type 
 import { parseLine } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
-import { logError, readLogLayout, readSegments, type LogLayout, type LogTreeFault, type SegmentLines } from '../store/log-tree.ts';
+import {
+  logError,
+  readLogLayout,
+  readSegments,
+  type LogLayout,
+  type LogTreeFault,
+  type SegmentLines,
+} from '../store/log-tree.ts';
 import type { LogBase } from './log-base.ts';
 import type { AdmissionFaultCode } from './node.ts';
 
@@ -22,7 +29,13 @@ export interface AdmissionFault {
 
 /** `extends`: `lines` follow what we hold; with a `fault`, the commit holds more that is bad. */
 export type Judgement =
-  | { readonly kind: 'extends'; readonly lines: readonly VerifiedLine[]; readonly layout: LogLayout; readonly open: Buffer; readonly fault?: AdmissionFault }
+  | {
+      readonly kind: 'extends';
+      readonly lines: readonly VerifiedLine[];
+      readonly layout: LogLayout;
+      readonly open: Buffer;
+      readonly fault?: AdmissionFault;
+    }
   | { readonly kind: 'same' }
   | { readonly kind: 'shorter' }
   | { readonly kind: 'refused'; readonly fault: AdmissionFault };
@@ -109,7 +122,8 @@ async function extendFrom(context: JudgeContext, at: Continuation): Promise<Judg
       break;
     }
     const skip = part.value.segment.index === at.from ? at.skipBytes : 0;
-    for (const line of skip === 0 ? part.value.lines : splitLines(part.value.content.subarray(skip)).lines) lines.push(line);
+    for (const line of skip === 0 ? part.value.lines : splitLines(part.value.content.subarray(skip)).lines)
+      lines.push(line);
     open = part.value.content;
     await setImmediate();
   }
@@ -119,7 +133,11 @@ async function extendFrom(context: JudgeContext, at: Continuation): Promise<Judg
   return fault === undefined ? found : { ...found, fault };
 }
 
-async function verify(context: JudgeContext, how: { from: { seq: number; link: string }; verifyEvery?: boolean }, lines: readonly RawLine[]): Promise<LogExtension> {
+async function verify(
+  context: JudgeContext,
+  how: { from: { seq: number; link: string }; verifyEvery?: boolean },
+  lines: readonly RawLine[],
+): Promise<LogExtension> {
   const steps = extendLogInSteps({ host: context.log, mesh: context.mesh, keys: context.keys, ...how }, lines);
   for (;;) {
     const step = steps.next();
@@ -131,7 +149,9 @@ async function verify(context: JudgeContext, how: { from: { seq: number; link: s
 
 function logFault(extension: LogExtension): AdmissionFault | undefined {
   const { fault } = extension;
-  return fault === undefined ? undefined : { code: 'LOG_CUT', seq: fault.seq, detail: `line ${fault.seq}: ${fault.detail} (${fault.code})` };
+  return fault === undefined
+    ? undefined
+    : { code: 'LOG_CUT', seq: fault.seq, detail: `line ${fault.seq}: ${fault.detail} (${fault.code})` };
 }
 
 /** Files of ours differ: compares line by line from the first such file on. */
@@ -145,7 +165,8 @@ async function compareLines(context: JudgeContext, base: LogBase, layout: LogLay
   for await (const mine of ours) {
     if ('fault' in mine) throw logError(context.log, mine.fault);
     const line = parseLine(mine.line, context.mesh);
-    if (!line.ok) throw logError(context.log, { code: 'TREE_SHAPE', detail: `a line of ours cannot be read: ${line.detail}` });
+    if (!line.ok)
+      throw logError(context.log, { code: 'TREE_SHAPE', detail: `a line of ours cannot be read: ${line.detail}` });
     start ??= { seq: line.value.seq - 1, link: line.value.prev };
     const next = await theirs.next();
     if (next.done === true) return { kind: 'shorter' };
@@ -181,9 +202,13 @@ function divergence(context: JudgeContext, mine: { seq: number; prev: string }, 
   return { code: 'NOT_EXTENSION', seq, forked, detail: `line ${seq} is another one than ours; ${who}` };
 }
 
-type StreamedLine = { readonly line: RawLine; readonly content: Buffer } | { readonly fault: { readonly code: LogTreeFault; readonly detail: string } };
+type StreamedLine =
+  | { readonly line: RawLine; readonly content: Buffer }
+  | { readonly fault: { readonly code: LogTreeFault; readonly detail: string } };
 
-async function* lineStream(segments: AsyncGenerator<{ ok: true; value: SegmentLines } | { ok: false; code: LogTreeFault; detail: string }>): AsyncGenerator<StreamedLine> {
+async function* lineStream(
+  segments: AsyncGenerator<{ ok: true; value: SegmentLines } | { ok: false; code: LogTreeFault; detail: string }>,
+): AsyncGenerator<StreamedLine> {
   for await (const part of segments) {
     if (!part.ok) {
       yield { fault: part };

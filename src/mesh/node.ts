@@ -50,7 +50,10 @@ export interface MeshNode {
   /** Is a trust op (64 hex) held as valid? Spares reading it again. Pending ones are not held: another text may be the real one. */
   holdsTrustOp(id: string): boolean;
   /** Adds what verifies to the trust set and to branch `trust`, durably; `charter` is the new one when it resolves. */
-  admitTrust(ops: readonly TrustOp[], via: string): Promise<Pick<Added, 'added' | 'pending' | 'dropped' | 'unsupported'>>;
+  admitTrust(
+    ops: readonly TrustOp[],
+    via: string,
+  ): Promise<Pick<Added, 'added' | 'pending' | 'dropped' | 'unsupported'>>;
   /** Takes over lines that the mesh admitted. */
   admitLines(admitted: AdmittedLines): void | Promise<void>;
 }

@@ -60,7 +60,10 @@ export async function runPeerCycle(context: CycleContext): Promise<PeerOutcome> 
       await exchange(context, heads.value, draft);
     }
   } catch (error) {
-    draft.fault = { code: 'LOCAL', detail: printable(isOperatingError(error) ? `${error.message} (${error.code})` : String(error)) };
+    draft.fault = {
+      code: 'LOCAL',
+      detail: printable(isOperatingError(error) ? `${error.message} (${error.code})` : String(error)),
+    };
   }
   return finish(context.peer, draft);
 }
@@ -72,11 +75,35 @@ function finish(peer: string, draft: Draft): PeerOutcome {
   const reason = fault ?? (refusal === undefined ? undefined : { code: refusal.code, detail: refusal.detail });
   const state = reason === undefined ? 'up' : isRefusal(reason.code, heads !== undefined) ? 'refused' : 'down';
   const newEvents = Object.values(lines).reduce((sum, count) => sum + count, 0);
-  return { peer, state, newEvents, lines, trustAdded, alarms, ...(reason === undefined ? {} : { reason }), ...(heads === undefined ? {} : { heads }) };
+  return {
+    peer,
+    state,
+    newEvents,
+    lines,
+    trustAdded,
+    alarms,
+    ...(reason === undefined ? {} : { reason }),
+    ...(heads === undefined ? {} : { heads }),
+  };
 }
 
-const refusalCodes: ReadonlySet<PeerFaultCode> = new Set(['REFUSED_KEY', 'HOST_KEY_MISMATCH', 'PROTOCOL', 'FOREIGN_MESH', 'REFUSED_COMMAND', 'TOO_LARGE']);
-const downCodes: ReadonlySet<PeerFaultCode> = new Set(['UNREACHABLE', 'TIMEOUT', 'CLOSED', 'BUSY', 'LOCAL', 'NO_ADDRESS', 'NOT_ENROLLED']);
+const refusalCodes: ReadonlySet<PeerFaultCode> = new Set([
+  'REFUSED_KEY',
+  'HOST_KEY_MISMATCH',
+  'PROTOCOL',
+  'FOREIGN_MESH',
+  'REFUSED_COMMAND',
+  'TOO_LARGE',
+]);
+const downCodes: ReadonlySet<PeerFaultCode> = new Set([
+  'UNREACHABLE',
+  'TIMEOUT',
+  'CLOSED',
+  'BUSY',
+  'LOCAL',
+  'NO_ADDRESS',
+  'NOT_ENROLLED',
+]);
 
 /** A peer that answered and then broke off is down; one whose identity, protocol or data is wrong is refused. */
 function isRefusal(code: PeerFaultCode, answered: boolean): boolean {
@@ -89,11 +116,15 @@ function remaining({ deadlineAt }: CycleContext): number {
 
 async function askHeads(context: CycleContext): Promise<Result<Heads, PeerFaultCode>> {
   const { node, peer, connection } = context;
-  const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: Math.min(headsDeadlineMs, remaining(context)) });
+  const answer = await connection.run('memd heads', {
+    bytesMax: headsBytesMax,
+    deadlineMs: Math.min(headsDeadlineMs, remaining(context)),
+  });
   if (!answer.ok) return answer;
   const heads = parseHeads(answer.value.toString('utf8').replace(/\n$/, ''));
   if (!heads.ok) return refuse('PROTOCOL', `its heads cannot be read: ${heads.detail}`);
-  if (heads.value.mesh !== node.meshId) return refuse('FOREIGN_MESH', `it belongs to mesh ${heads.value.mesh.slice(0, 12)}`);
+  if (heads.value.mesh !== node.meshId)
+    return refuse('FOREIGN_MESH', `it belongs to mesh ${heads.value.mesh.slice(0, 12)}`);
   if (heads.value.host !== peer) return refuse('PROTOCOL', `it calls itself ${heads.value.host}`);
   return ok(heads.value);
 }
@@ -117,10 +148,17 @@ async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft):
   if (hash === node.trust().hash) return;
   const known = memory.trust;
   if (known?.oid === oid && known.until > performance.now()) return void draft.alarms.push(...known.alarms);
-  const fetched = await fetchTrust({ connection, repository: node.repository, commit: oid, holds: (id) => node.holdsTrustOp(id), deadlineMs: remaining(context) });
+  const fetched = await fetchTrust({
+    connection,
+    repository: node.repository,
+    commit: oid,
+    holds: (id) => node.holdsTrustOp(id),
+    deadlineMs: remaining(context),
+  });
   const until = performance.now() + refusalForgetMs;
   if (!fetched.ok) {
-    if (fetched.code !== 'TRUST_SHAPE' && fetched.code !== 'PACK_REFUSED') return void (draft.fault = { code: fetched.code, detail: fetched.detail });
+    if (fetched.code !== 'TRUST_SHAPE' && fetched.code !== 'PACK_REFUSED')
+      return void (draft.fault = { code: fetched.code, detail: fetched.detail });
     memory.trust = { oid, until, alarms: [{ code: fetched.code, peer, detail: `branch trust: ${fetched.detail}` }] };
   } else {
     const admitted = fetched.value.ops.length === 0 ? undefined : await node.admitTrust(fetched.value.ops, peer);
@@ -130,8 +168,19 @@ async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft):
       oid,
       until,
       alarms: [
-        ...(admitted?.unsupported ?? []).map(({ id, op }) => ({ code: 'OP_UNSUPPORTED', peer, op: id, detail: `not supported yet: ${op}, trust op ${id.slice(0, 12)} carried by ${peer}; upgrade memctl here` }) as const),
-        ...bad.map(({ id, detail }) => ({ code: 'TRUST_OP', peer, op: id, detail: printable(`trust op ${id.slice(0, 12)}: ${detail}`) }) as const),
+        ...(admitted?.unsupported ?? []).map(
+          ({ id, op }) =>
+            ({
+              code: 'OP_UNSUPPORTED',
+              peer,
+              op: id,
+              detail: `not supported yet: ${op}, trust op ${id.slice(0, 12)} carried by ${peer}; upgrade memctl here`,
+            }) as const,
+        ),
+        ...bad.map(
+          ({ id, detail }) =>
+            ({ code: 'TRUST_OP', peer, op: id, detail: printable(`trust op ${id.slice(0, 12)}: ${detail}`) }) as const,
+        ),
       ],
     };
   }
@@ -145,13 +194,27 @@ function noteOwnLog({ node, peer }: CycleContext, offered: HeadsTip | undefined,
   const ahead = offered.seq > (ours?.seq ?? 0);
   const link = ours?.seq === offered.seq ? ours.link : node.linkAt(node.host, offered.seq);
   if (!ahead && (link === undefined || link === offered.link)) return;
-  const what = ahead ? `${offered.seq} lines of our own log, we hold ${ours?.seq ?? 0}` : `another line ${offered.seq} of our own log than we do`;
-  draft.alarms.push({ code: 'OWN_LOG_AHEAD', peer, log: node.host, seq: offered.seq, detail: `${peer} says it holds ${what}: this home was restored or copied` });
+  const what = ahead
+    ? `${offered.seq} lines of our own log, we hold ${ours?.seq ?? 0}`
+    : `another line ${offered.seq} of our own log than we do`;
+  draft.alarms.push({
+    code: 'OWN_LOG_AHEAD',
+    peer,
+    log: node.host,
+    seq: offered.seq,
+    detail: `${peer} says it holds ${what}: this home was restored or copied`,
+  });
 }
 
 function noteRollback({ node, peer }: CycleContext, seq: number, draft: Draft): void {
   const held = node.tip(peer)?.seq ?? 0;
-  draft.alarms.push({ code: 'ROLLED_BACK', peer, log: peer, seq, detail: `${peer} holds ${seq} lines of its own log, we hold ${held}: it lost some; ours are kept` });
+  draft.alarms.push({
+    code: 'ROLLED_BACK',
+    peer,
+    log: peer,
+    seq,
+    detail: `${peer} holds ${seq} lines of its own log, we hold ${held}: it lost some; ours are kept`,
+  });
 }
 
 /** `fetch`: ask for it. `behind`: it holds less of the same log. */
@@ -168,14 +231,24 @@ async function exchangeLog(context: CycleContext, log: string, at: { offered: He
   const { peer, memory, running } = context;
   const shared = running.get(log);
   // The owner's own copy is never waited for: it is the one that everybody's history follows.
-  if (shared?.link === offered.link && peer !== log) await Promise.race([shared.done, pause(Math.min(sharedFetchWaitMs, remaining(context)))]);
+  if (shared?.link === offered.link && peer !== log)
+    await Promise.race([shared.done, pause(Math.min(sharedFetchWaitMs, remaining(context)))]);
   const plan = planLog(context, log, offered);
   if (plan === 'behind' && peer === log) noteRollback(context, offered.seq, draft);
   if (plan !== 'fetch') return void memory.refused.delete(log);
   const refused = memory.refused.get(log);
-  if (refused?.offer === offerName(offered) && refused.until > performance.now()) return void draft.alarms.push(refused.alarm);
+  if (refused?.offer === offerName(offered) && refused.until > performance.now())
+    return void draft.alarms.push(refused.alarm);
   const { node, connection } = context;
-  const done = fetchLog({ node, shared: context.shared, connection, peer, log, offered, deadlineMs: remaining(context) });
+  const done = fetchLog({
+    node,
+    shared: context.shared,
+    connection,
+    peer,
+    log,
+    offered,
+    deadlineMs: remaining(context),
+  });
   const entry = { link: offered.link, done: done.catch(() => undefined) };
   running.set(log, entry);
   try {
@@ -189,7 +262,11 @@ function offerName({ oid, seq, link }: HeadsTip): string {
   return `${oid} ${seq} ${link}`;
 }
 
-function noteLog({ peer, memory }: CycleContext, log: string, at: { offered: HeadsTip; draft: Draft; fetched: LogFetched }): void {
+function noteLog(
+  { peer, memory }: CycleContext,
+  log: string,
+  at: { offered: HeadsTip; draft: Draft; fetched: LogFetched },
+): void {
   const { offered, draft, fetched } = at;
   if (fetched.lines > 0) draft.lines[log] = (draft.lines[log] ?? 0) + fetched.lines;
   const alarm = alarmOf(peer, log, fetched);
@@ -199,15 +276,22 @@ function noteLog({ peer, memory }: CycleContext, log: string, at: { offered: Hea
     return;
   }
   memory.refused.delete(log);
-  if (fetched.failure !== undefined) draft.fault ??= { code: fetched.failure.code, detail: `log ${log}: ${fetched.failure.detail}` };
+  if (fetched.failure !== undefined)
+    draft.fault ??= { code: fetched.failure.code, detail: `log ${log}: ${fetched.failure.detail}` };
 }
 
 function alarmOf(peer: string, log: string, fetched: LogFetched): MeshAlarm | undefined {
   const { fault, failure, mismatch } = fetched;
   if (fault !== undefined) return { peer, log, ...fault, detail: printable(`log ${log}: ${fault.detail}`) };
-  if (mismatch !== undefined) return { code: 'HEADS_WRONG', peer, log, detail: `log ${log}: what it sends holds no more than we do, though it says so` };
-  const isData = failure?.code === 'PACK_REFUSED' || failure?.code === 'TOO_LARGE';
-  return isData ? { code: failure.code as 'PACK_REFUSED' | 'TOO_LARGE', peer, log, detail: printable(`log ${log}: ${failure.detail}`) } : undefined;
+  if (mismatch !== undefined)
+    return {
+      code: 'HEADS_WRONG',
+      peer,
+      log,
+      detail: `log ${log}: what it sends holds no more than we do, though it says so`,
+    };
+  if (failure?.code !== 'PACK_REFUSED' && failure?.code !== 'TOO_LARGE') return undefined;
+  return { code: failure.code, peer, log, detail: printable(`log ${log}: ${failure.detail}`) };
 }
 
 function pause(ms: number): Promise<void> {

@@ -127,4 +127,3 @@ function withDeadline<T>(work: Promise<T>, deadlineMs: number, onLate: () => T):
     });
   });
 }
-

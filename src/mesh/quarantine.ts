@@ -63,12 +63,18 @@ export function startIntake(quarantine: Quarantine, form: IntakeForm, bounds: In
       ? ['unpack-objects', '-q', '--strict', `--max-input-size=${bounds.bytesMax}`]
       : ['index-pack', '--stdin', '--strict', '--fix-thin', `--max-input-size=${bounds.bytesMax}`];
   // A blob above the threshold would be streamed past the allocation limit; durability comes when it is taken over.
-  const settings = ['core.bigFileThreshold=2g', 'pack.threads=1', 'core.fsync=none'].flatMap((setting) => ['-c', setting]);
+  const settings = ['core.bigFileThreshold=2g', 'pack.threads=1', 'core.fsync=none'].flatMap((setting) => [
+    '-c',
+    setting,
+  ]);
   const { args, env } = gitRequest(quarantine.view, { args: [...settings, ...verb] });
   const child = startChild({
     command: 'sh',
     args: ['-c', `ulimit -t ${cpuSecondsMax}; exec git "$@"`, 'sh', ...args],
-    env: { ...env, GIT_ALLOC_LIMIT: String(allocationBytes + allocationBytesPerObject * (form === 'pack' ? bounds.objectsMax : 0)) },
+    env: {
+      ...env,
+      GIT_ALLOC_LIMIT: String(allocationBytes + allocationBytesPerObject * (form === 'pack' ? bounds.objectsMax : 0)),
+    },
     deadlineMs: fetchDeadlineMs,
   });
   child.stdout.resume();
@@ -80,11 +86,19 @@ async function judge(child: RunningChild): Promise<Result<true, 'PACK_REFUSED'>>
     const { code, stderr } = await child.done;
     if (code === 0) return ok(true);
     if (/No space left|Disk quota|Input\/output error|Permission denied|Read-only file system/.test(stderr)) {
-      throw new OperatingError('DISK_FAILED', `cannot take a pack in: ${lastLine(stderr)}`, { hint: 'look at the disk of the home folder' });
+      throw new OperatingError('DISK_FAILED', `cannot take a pack in: ${lastLine(stderr)}`, {
+        hint: 'look at the disk of the home folder',
+      });
     }
-    return refuse('PACK_REFUSED', code > 128 && stderr === '' ? 'git needed too much time for the pack' : `git refused the pack: ${lastLine(stderr)}`);
+    return refuse(
+      'PACK_REFUSED',
+      code > 128 && stderr === ''
+        ? 'git needed too much time for the pack'
+        : `git refused the pack: ${lastLine(stderr)}`,
+    );
   } catch (error) {
-    if (isOperatingError(error, 'CHILD_TIMEOUT')) return refuse('PACK_REFUSED', 'git needed too much time for the pack');
+    if (isOperatingError(error, 'CHILD_TIMEOUT'))
+      return refuse('PACK_REFUSED', 'git needed too much time for the pack');
     throw error;
   }
 }

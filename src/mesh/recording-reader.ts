@@ -3,7 +3,13 @@
  * Folders are kept over fetches, by id: a log of a million lines has hundreds of them and an append changes three.
  */
 import { encodeObject, type EncodedObject } from '../store/git/object-id.ts';
-import { openReader, type ObjectFault, type ObjectReader, type ReadLimits, type ReadObject } from '../store/git/reader.ts';
+import {
+  openReader,
+  type ObjectFault,
+  type ObjectReader,
+  type ReadLimits,
+  type ReadObject,
+} from '../store/git/reader.ts';
 import type { ObjectView } from '../store/git/repository.ts';
 
 /** Folders by id. An id names content, so a verified entry never goes stale, whichever store it came from. */
@@ -37,7 +43,10 @@ export interface RecordingReader extends ObjectReader {
 }
 
 /** `keep`: also remember contents, which is for small fetches only. */
-export function recordingReader(view: ObjectView, options: { readonly cache: FolderCache; readonly keep: boolean; readonly deadlineMs: number }): RecordingReader {
+export function recordingReader(
+  view: ObjectView,
+  options: { readonly cache: FolderCache; readonly keep: boolean; readonly deadlineMs: number },
+): RecordingReader {
   const { cache, keep } = options;
   const reader = openReader(view, { deadlineMs: options.deadlineMs });
   const seen = new Set<string>();
@@ -66,6 +75,8 @@ export function recordingReader(view: ObjectView, options: { readonly cache: Fol
     close: () => reader.close(),
     seen: () => seen,
     objects: (except) =>
-      [...kept.values()].filter(({ oid }) => !except.has(oid)).map(({ type, content }) => encodeObject(type as EncodedObject['type'], content)),
+      [...kept.values()]
+        .filter(({ oid }) => !except.has(oid))
+        .map(({ type, content }) => encodeObject(type as EncodedObject['type'], content)),
   };
 }

@@ -47,9 +47,15 @@ export interface PeerCommand {
 
 export interface PeerConnection {
   /** Starts a command, dialling first if there is no live connection. */
-  start(command: string, options?: { readonly protocol?: string; readonly deadlineMs?: number }): Promise<Result<PeerCommand, ConnectionFault>>;
+  start(
+    command: string,
+    options?: { readonly protocol?: string; readonly deadlineMs?: number },
+  ): Promise<Result<PeerCommand, ConnectionFault>>;
   /** Runs a short command to its end: its stdout, at most `bytesMax` bytes. Dials again once if a kept connection turns out dead. */
-  run(command: string, options: { readonly bytesMax: number; readonly deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>>;
+  run(
+    command: string,
+    options: { readonly bytesMax: number; readonly deadlineMs: number },
+  ): Promise<Result<Buffer, ConnectionFault>>;
   /** Key that the peer showed at the last dial. */
   serverKey(): Uint8Array | undefined;
   /** Ends the connection; the next command dials anew. */
@@ -79,7 +85,10 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
     return live;
   }
 
-  async function start(command: string, how: { protocol?: string; deadlineMs?: number } = {}): Promise<Result<PeerCommand, ConnectionFault>> {
+  async function start(
+    command: string,
+    how: { protocol?: string; deadlineMs?: number } = {},
+  ): Promise<Result<PeerCommand, ConnectionFault>> {
     const { client, ready } = current();
     const usable = await ready;
     if (!usable.ok) return usable;
@@ -89,7 +98,10 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
     return started;
   }
 
-  async function run(command: string, how: { bytesMax: number; deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>> {
+  async function run(
+    command: string,
+    how: { bytesMax: number; deadlineMs: number },
+  ): Promise<Result<Buffer, ConnectionFault>> {
     const reused = live?.ended === false && live.used;
     const attempt = async (): Promise<Result<Buffer, ConnectionFault>> => {
       const started = await start(command, how);
@@ -129,7 +141,11 @@ function dial(options: PeerConnectionOptions): Live {
       });
       client.on('close', () => {
         live.ended = true;
-        resolve(firstError === undefined ? refuse('CLOSED', 'the peer hung up before login') : dialFault(firstError, strangerKey));
+        resolve(
+          firstError === undefined
+            ? refuse('CLOSED', 'the peer hung up before login')
+            : dialFault(firstError, strangerKey),
+        );
       });
       for (const event of ['end', 'close']) socket.on(event, () => (live.ended = true));
     }),
@@ -159,10 +175,14 @@ function dial(options: PeerConnectionOptions): Live {
   return live;
 }
 
-function dialFault(error: Error & { level?: string; code?: unknown }, strangerKey: boolean): Result<never, ConnectionFault> {
+function dialFault(
+  error: Error & { level?: string; code?: unknown },
+  strangerKey: boolean,
+): Result<never, ConnectionFault> {
   if (strangerKey) return refuse('HOST_KEY_MISMATCH', 'another key answers there than the charter names for this host');
   const detail = printable(error.message);
-  if (error.level === 'client-authentication') return refuse('REFUSED_KEY', 'the peer does not know our ssh key: it may not have our host-add yet');
+  if (error.level === 'client-authentication')
+    return refuse('REFUSED_KEY', 'the peer does not know our ssh key: it may not have our host-add yet');
   if (error.level === 'client-timeout') return refuse('TIMEOUT', 'no login within the deadline');
   if (error.level === 'client-socket' || error.level === 'client-dns') {
     return error.code === 'ETIMEDOUT' ? refuse('TIMEOUT', detail) : refuse('UNREACHABLE', detail);
@@ -170,7 +190,11 @@ function dialFault(error: Error & { level?: string; code?: unknown }, strangerKe
   return refuse('PROTOCOL', detail);
 }
 
-function startCommand(client: Client, command: string, how: { protocol?: string; deadlineMs?: number }): Promise<Result<PeerCommand, ConnectionFault>> {
+function startCommand(
+  client: Client,
+  command: string,
+  how: { protocol?: string; deadlineMs?: number },
+): Promise<Result<PeerCommand, ConnectionFault>> {
   return new Promise((resolve) => {
     const finish = (result: Result<PeerCommand, ConnectionFault>): void => {
       clearTimeout(timer);
@@ -178,12 +202,23 @@ function startCommand(client: Client, command: string, how: { protocol?: string;
       resolve(result);
     };
     const gone = (): void => finish(refuse('CLOSED', 'the connection ended'));
-    const timer = setTimeout(() => finish(refuse('TIMEOUT', 'the peer does not answer a request')), how.deadlineMs ?? dialDeadlineMs);
+    const timer = setTimeout(
+      () => finish(refuse('TIMEOUT', 'the peer does not answer a request')),
+      how.deadlineMs ?? dialDeadlineMs,
+    );
     client.once('close', gone);
     try {
-      client.exec(command, how.protocol === undefined ? {} : { env: { GIT_PROTOCOL: how.protocol } }, (error: Error | undefined, stream) => {
-        finish(error === undefined ? ok({ stream, said: collectStderr(stream) }) : refuse('REFUSED_COMMAND', printable(error.message)));
-      });
+      client.exec(
+        command,
+        how.protocol === undefined ? {} : { env: { GIT_PROTOCOL: how.protocol } },
+        (error: Error | undefined, stream) => {
+          finish(
+            error === undefined
+              ? ok({ stream, said: collectStderr(stream) })
+              : refuse('REFUSED_COMMAND', printable(error.message)),
+          );
+        },
+      );
     } catch {
       gone();
     }
@@ -202,7 +237,10 @@ function collectStderr(stream: ClientChannel): () => string {
 }
 
 /** Reads a command to its end. An end without exit status is a cut connection, never success. */
-function collect(command: PeerCommand, limits: { bytesMax: number; deadlineMs: number }): Promise<Result<Buffer, ConnectionFault>> {
+function collect(
+  command: PeerCommand,
+  limits: { bytesMax: number; deadlineMs: number },
+): Promise<Result<Buffer, ConnectionFault>> {
   const { stream } = command;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

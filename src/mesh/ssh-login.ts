@@ -31,7 +31,9 @@ export function handleLogin(connection: Connection, hosts: CharterHosts, handler
       handlers.onLogin(host);
       return context.accept();
     }
-    handlers.onRefused(`user ${printable(context.username, 32)}: ${host === undefined ? 'not a key of this mesh' : 'bad signature'}`);
+    handlers.onRefused(
+      `user ${printable(context.username, 32)}: ${host === undefined ? 'not a key of this mesh' : 'bad signature'}`,
+    );
     if (++refusals >= sshAuthAttemptsMax) connection.end();
     else context.reject(['publickey']);
   });

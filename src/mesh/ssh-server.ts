@@ -22,7 +22,13 @@ import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from
 
 /** Something that an operator may want to see; strangers cause these, so count and limit them before logging. */
 export interface ServerNote {
-  readonly code: 'TOO_MANY_CONNECTIONS' | 'LOGIN_TIMEOUT' | 'LOGIN_REFUSED' | 'CONNECTION_ERROR' | 'UPLOAD_PACK' | 'HEADS';
+  readonly code:
+    | 'TOO_MANY_CONNECTIONS'
+    | 'LOGIN_TIMEOUT'
+    | 'LOGIN_REFUSED'
+    | 'CONNECTION_ERROR'
+    | 'UPLOAD_PACK'
+    | 'HEADS';
   readonly address: string;
   /** Host name, once logged in. */
   readonly host?: string;
@@ -168,7 +174,10 @@ function logIn(door: Door, guest: Guest, host: CharterHost): void {
   guest.host = host;
 }
 
-async function listen(listener: NetServer, wanted: SshServerOptions['listen']): Promise<{ address: string; port: number }> {
+async function listen(
+  listener: NetServer,
+  wanted: SshServerOptions['listen'],
+): Promise<{ address: string; port: number }> {
   let { address, port } = wanted;
   for (let probe = 0; ; probe += 1) {
     const failure = await tryListen(listener, address, port);
@@ -207,7 +216,9 @@ function listenError(cause: Error, wanted: SshServerOptions['listen'], lastPort:
 }
 
 async function closeDoor(door: Door, listener: NetServer): Promise<void> {
-  const gone = [...door.guests.values()].map(({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)));
+  const gone = [...door.guests.values()].map(
+    ({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)),
+  );
   const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
   for (const child of door.children) child.stop();
   for (const guest of door.guests.values()) {

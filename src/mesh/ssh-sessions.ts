@@ -72,7 +72,8 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
   });
   session.on('shell', (accept) => {
     const channel = open(accept);
-    if (channel !== undefined) refuseChannel(channel, 'there is no shell here; try: git clone ssh://memd@HOST:PORT/log');
+    if (channel !== undefined)
+      refuseChannel(channel, 'there is no shell here; try: git clone ssh://memd@HOST:PORT/log');
   });
   session.on('subsystem', (accept) => {
     const channel = open(accept);
@@ -80,7 +81,11 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
   });
 }
 
-function runCommand(channel: ServerChannel, command: ServedCommand | undefined, options: ConnectionOptions & { protocol: string | undefined }): void {
+function runCommand(
+  channel: ServerChannel,
+  command: ServedCommand | undefined,
+  options: ConnectionOptions & { protocol: string | undefined },
+): void {
   if (!options.isEnrolled()) {
     refuseChannel(channel, 'this host is not enrolled in the mesh');
     options.connection.end();

@@ -13,7 +13,11 @@ import type { Quarantine } from './quarantine.ts';
  * Form `loose`: writes exactly these objects. Form `pack`: moves the quarantine's pack in, the index last, since git sees
  * a pack by its index. Durable on return. Errors: `DISK_FAILED`, `DISK_FULL`.
  */
-export async function takeOver(repository: Repository, quarantine: Quarantine, objects: readonly EncodedObject[] | 'pack'): Promise<void> {
+export async function takeOver(
+  repository: Repository,
+  quarantine: Quarantine,
+  objects: readonly EncodedObject[] | 'pack',
+): Promise<void> {
   if (objects === 'pack') await movePack(repository, join(quarantine.view.objectDir, 'pack'));
   else await writeObjects(repository, objects);
 }
@@ -21,7 +25,10 @@ export async function takeOver(repository: Repository, quarantine: Quarantine, o
 async function movePack(repository: Repository, from: string): Promise<void> {
   const to = join(repository.objectDir, 'pack');
   const names = readdirSync(from).filter((name) => /^pack-[0-9a-f]{40}\.(pack|idx|rev)$/.test(name));
-  assert(names.some((name) => name.endsWith('.idx')), 'index-pack leaves a pack with its index');
+  assert(
+    names.some((name) => name.endsWith('.idx')),
+    'index-pack leaves a pack with its index',
+  );
   const indexLast = names.toSorted((left, right) => Number(left.endsWith('.idx')) - Number(right.endsWith('.idx')));
   try {
     await Promise.all(names.map((name) => syncFile(repository, join(from, name))));

@@ -53,7 +53,11 @@ describe('a log that is no extension of ours', () => {
     const alarm = await expectRefused(pair);
     expect(alarm).toMatchObject({ code: 'NOT_EXTENSION', peer: 'alpha', log: 'alpha', seq: 2, forked: true });
     await alpha.server.close();
-    expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'down', reason: { code: 'UNREACHABLE' }, alarms: [] });
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({
+      state: 'down',
+      reason: { code: 'UNREACHABLE' },
+      alarms: [],
+    });
   });
 
   test('the refused commit is remembered and reported without fetching it again; a good one clears it', async () => {
@@ -131,12 +135,20 @@ describe('a log with a fault', () => {
     expect(outcome?.alarms).toMatchObject([{ code: 'LOG_CUT', log: 'alpha', seq: 7, peer: 'alpha' }]);
     expect(beta.tips.get('alpha')?.seq).toBe(6);
     git(beta.repository, 'fsck', '--strict');
-    expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'refused', newEvents: 0, alarms: [{ code: 'LOG_CUT' }] });
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({
+      state: 'refused',
+      newEvents: 0,
+      alarms: [{ code: 'LOG_CUT' }],
+    });
   });
 
   const tamper: [string, (lines: Line[]) => string[], number][] = [
     ['a changed body', (lines) => text(lines).map((line) => line.replace('five', 'FIVE')), 5],
-    ['a signature by another key', (lines) => text([...lines.slice(0, 1), ...makeLines('alpha', lines[0] as Line, ['five', 'six'], 11)]), 5],
+    [
+      'a signature by another key',
+      (lines) => text([...lines.slice(0, 1), ...makeLines('alpha', lines[0] as Line, ['five', 'six'], 11)]),
+      5,
+    ],
     ['a missing line', (lines) => text([lines[0] as Line, lines[2] as Line]), 5],
     ['lines in another order', (lines) => text([lines[1] as Line, lines[0] as Line, lines[2] as Line]), 4],
     ['lines of another log', () => text(makeLines('beta', start, ['x'])), 4],
@@ -149,7 +161,11 @@ describe('a log with a fault', () => {
     const pair = await startPair();
     const { alpha, held } = pair;
     const more = makeLines('alpha', last(held), ['four', 'five', 'six']);
-    announce(alpha, await writeLog(alpha.repository, [...text(held), ...change(more)], alpha.tips.get('alpha')?.oid ?? ''), last(more));
+    announce(
+      alpha,
+      await writeLog(alpha.repository, [...text(held), ...change(more)], alpha.tips.get('alpha')?.oid ?? ''),
+      last(more),
+    );
     expect(await expectRefused(pair)).toMatchObject({ code: 'LOG_CUT', log: 'alpha', seq });
   });
 });
@@ -159,8 +175,14 @@ describe('a tree that is no log', () => {
   const leaf = (lines: readonly string[]): Buffer => segmentsOf(lines)[0] as Buffer;
   const nowhere = '1'.repeat(40);
   const trees: [string, (lines: readonly string[]) => Folder][] = [
-    ['a symbolic link as segment', (lines) => ({ '00': { '00': { '00.jsonl': leaf(lines), '01.jsonl': { mode: '120000', oid: '' } } } })],
-    ['an executable segment', (lines) => ({ '00': { '00': { '00.jsonl': { mode: '100755', oid: '' }, x: leaf(lines) } } })],
+    [
+      'a symbolic link as segment',
+      (lines) => ({ '00': { '00': { '00.jsonl': leaf(lines), '01.jsonl': { mode: '120000', oid: '' } } } }),
+    ],
+    [
+      'an executable segment',
+      (lines) => ({ '00': { '00': { '00.jsonl': { mode: '100755', oid: '' }, x: leaf(lines) } } }),
+    ],
     ['a submodule', (lines) => ({ ...sound(lines), '01': { mode: '160000', oid: nowhere } })],
     ['a file at the root', (lines) => ({ ...sound(lines), README: 'hello' })],
     ['.gitattributes', (lines) => ({ ...sound(lines), '.gitattributes': '* text' })],
@@ -168,7 +190,10 @@ describe('a tree that is no log', () => {
     ['another name', (lines) => ({ '00': { '00': { '0.jsonl': leaf(lines) } } })],
     ['another depth', (lines) => ({ '00': { '00.jsonl': leaf(lines) } })],
     ['a folder as segment', (lines) => ({ '00': { '00': { '00.jsonl': { x: leaf(lines) } } } })],
-    ['a segment after one that is not full', (lines) => ({ '00': { '00': { '00.jsonl': leaf(lines), '01.jsonl': leaf(lines) } } })],
+    [
+      'a segment after one that is not full',
+      (lines) => ({ '00': { '00': { '00.jsonl': leaf(lines), '01.jsonl': leaf(lines) } } }),
+    ],
     ['an empty segment', () => ({ '00': { '00': { '00.jsonl': '' } } })],
     ['a segment without final newline', (lines) => ({ '00': { '00': { '00.jsonl': leaf(lines).subarray(0, -1) } } })],
     ['no entry at all', () => ({})],
@@ -178,7 +203,11 @@ describe('a tree that is no log', () => {
     const { alpha, held } = pair;
     const more = makeLines('alpha', last(held), ['four']);
     const folder = fillIn(build(text([...held, ...more])), await blobOf(alpha, text([...held, ...more])));
-    const commit = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder), alpha.tips.get('alpha')?.oid ?? '');
+    const commit = await writeCommit(
+      alpha.repository,
+      await writeTree(alpha.repository, folder),
+      alpha.tips.get('alpha')?.oid ?? '',
+    );
     announce(alpha, commit, last(more));
     expect((await expectRefused(pair)).code).toMatch(/^(TREE_SHAPE|PACK_REFUSED)$/);
   });
@@ -186,8 +215,21 @@ describe('a tree that is no log', () => {
   test('a segment of 1 MiB is refused by its size, unread', async () => {
     const pair = await startPair();
     const { alpha, held } = pair;
-    const folder = { '00': { '00': { '00.jsonl': Buffer.concat([...text(held).map((line) => Buffer.from(`${line}\n`)), Buffer.alloc(1_048_576, 97)]) } } };
-    const commit = await writeCommit(alpha.repository, await writeTree(alpha.repository, folder), alpha.tips.get('alpha')?.oid ?? '');
+    const folder = {
+      '00': {
+        '00': {
+          '00.jsonl': Buffer.concat([
+            ...text(held).map((line) => Buffer.from(`${line}\n`)),
+            Buffer.alloc(1_048_576, 97),
+          ]),
+        },
+      },
+    };
+    const commit = await writeCommit(
+      alpha.repository,
+      await writeTree(alpha.repository, folder),
+      alpha.tips.get('alpha')?.oid ?? '',
+    );
     announce(alpha, commit, { seq: 4, link: '1'.repeat(64) });
     expect((await expectRefused(pair)).code).toMatch(/^(TOO_LARGE|PACK_REFUSED)$/);
   });
@@ -206,7 +248,19 @@ describe('a tree that is no log', () => {
     const pair = await startPair();
     const { alpha, beta } = pair;
     const tree = await writeTree(alpha.repository, { a: 'x' });
-    const tag = git(alpha.repository, '-c', 'user.name=x', '-c', 'user.email=x@x', 'tag', '-a', '-m', 'x', 'tag', alpha.tips.get('alpha')?.oid ?? '');
+    const tag = git(
+      alpha.repository,
+      '-c',
+      'user.name=x',
+      '-c',
+      'user.email=x@x',
+      'tag',
+      '-a',
+      '-m',
+      'x',
+      'tag',
+      alpha.tips.get('alpha')?.oid ?? '',
+    );
     expect(tag).toBe('');
     const tips = [git(alpha.repository, 'rev-parse', `${tree}:a`), tree, git(alpha.repository, 'rev-parse', 'tag')];
     for (const oid of tips) {
@@ -226,7 +280,7 @@ describe('a tree that is no log', () => {
     const entries = Object.entries(folder).map(([name, entry]) => {
       if (typeof entry === 'string' || Buffer.isBuffer(entry)) return [name, entry];
       if ('mode' in entry && 'oid' in entry) return [name, entry.oid === '' ? { ...entry, oid } : entry];
-      return [name, fillIn(entry as Folder, oid)];
+      return [name, fillIn(entry, oid)];
     });
     return Object.fromEntries(entries) as Folder;
   }
@@ -257,7 +311,10 @@ describe('heads that lie', () => {
   test('a log of no charter host is never asked for', async () => {
     const pair = await startPair();
     const { alpha, beta } = pair;
-    alpha.lie((heads) => ({ ...heads, heads: { ...heads.heads, mallory: { oid: '1'.repeat(40), seq: 5, link: '1'.repeat(64) } } }));
+    alpha.lie((heads) => ({
+      ...heads,
+      heads: { ...heads.heads, mallory: { oid: '1'.repeat(40), seq: 5, link: '1'.repeat(64) } },
+    }));
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', alarms: [] });
     expect(existsSync(join(beta.repository.gitDir, 'refs/heads/log/mallory'))).toBe(false);
   });

@@ -35,7 +35,10 @@ function buildTree(folder: Folder, objects: EncodedObject[]): string {
   });
   const key = (row: { name: string; mode: string }): string => (row.mode === '40000' ? `${row.name}/` : row.name);
   rows.sort((left, right) => (key(left) < key(right) ? -1 : 1));
-  const tree = encodeObject('tree', Buffer.concat(rows.flatMap((row) => [Buffer.from(`${row.mode} ${row.name}\0`), Buffer.from(row.oid, 'hex')])));
+  const tree = encodeObject(
+    'tree',
+    Buffer.concat(rows.flatMap((row) => [Buffer.from(`${row.mode} ${row.name}\0`), Buffer.from(row.oid, 'hex')])),
+  );
   objects.push(tree);
   return tree.oid;
 }
@@ -56,13 +59,27 @@ export function logFolders(segments: readonly (Buffer | string)[]): Folder {
 
 /** Segments of lines, as a writer lays them out. */
 export function segmentsOf(lines: readonly string[]): Buffer[] {
-  const parts = planSegments({ index: 0, bytes: 0 }, lines.map((line) => Buffer.from(line))) ?? [];
+  const parts =
+    planSegments(
+      { index: 0, bytes: 0 },
+      lines.map((line) => Buffer.from(line)),
+    ) ?? [];
   return parts.map((part) => Buffer.concat(part.lines.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])));
 }
 
 /** Writes a commit; gives its id. Several parents make a merge. */
-export async function writeCommit(repository: Repository, tree: string, ...parents: readonly string[]): Promise<string> {
-  const plain = encodeCommit({ tree, parent: parents[0] ?? null, author: 'x <x@x>', seconds: 1_700_000_000, message: 'hostile\n' });
+export async function writeCommit(
+  repository: Repository,
+  tree: string,
+  ...parents: readonly string[]
+): Promise<string> {
+  const plain = encodeCommit({
+    tree,
+    parent: parents[0] ?? null,
+    author: 'x <x@x>',
+    seconds: 1_700_000_000,
+    message: 'hostile\n',
+  });
   const text = `tree ${tree}\n${parents.map((parent) => `parent ${parent}\n`).join('')}author x <x@x> 1 +0000\ncommitter x <x@x> 1 +0000\n\nhostile\n`;
   const commit = parents.length > 1 ? encodeObject('commit', Buffer.from(text)) : plain;
   await writeObjects(repository, [commit]);
@@ -77,13 +94,21 @@ export function forceBranch(repository: Repository, log: string, oid: string): v
 }
 
 /** A log of these lines as one commit on top of `parents`; gives the commit. */
-export async function writeLog(repository: Repository, lines: readonly string[], ...parents: readonly string[]): Promise<string> {
+export async function writeLog(
+  repository: Repository,
+  lines: readonly string[],
+  ...parents: readonly string[]
+): Promise<string> {
   return writeCommit(repository, await writeTree(repository, logFolders(segmentsOf(lines))), ...parents);
 }
 
 /** Git's own view of a repository, for what a test wants to know. */
 export function git(repository: Repository, ...args: readonly string[]): string {
-  return execFileSync('git', ['--git-dir', repository.gitDir, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: { PATH: process.env['PATH'] ?? '', GIT_CONFIG_GLOBAL: '/dev/null' } }).trim();
+  return execFileSync('git', ['--git-dir', repository.gitDir, ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'] ?? '', GIT_CONFIG_GLOBAL: '/dev/null' },
+  }).trim();
 }
 
 const extraFiles = new Map<TestNode, [string, string][]>();

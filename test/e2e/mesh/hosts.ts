@@ -6,7 +6,12 @@ import { onTestFinished } from 'vitest';
 import type { CharterHost } from '../../../src/core/trust/charter.ts';
 import { publicKeyOf, signingKeyFromSeed, type SigningKey } from '../../../src/crypto/ed25519.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
-import { ed25519PrivatePem, ed25519PublicText, parseSshPublicKey, type SshPublicKey } from '../../../src/crypto/ssh-key.ts';
+import {
+  ed25519PrivatePem,
+  ed25519PublicText,
+  parseSshPublicKey,
+  type SshPublicKey,
+} from '../../../src/crypto/ssh-key.ts';
 
 export interface TestHost {
   readonly name: string;

@@ -15,8 +15,12 @@ function requestOf(name: string, key: number = hostKeys[name] ?? 99): HostReques
   return { host: name, sign, ssh, address: '' };
 }
 
-async function attempt(server: TestNode, options: Partial<JoinOptions> & { key?: number } = {}): Promise<{ result: Awaited<ReturnType<typeof joinMesh>>; repository: Repository }> {
-  const repository = options.repository ?? (await initRepository(join(temporaryFolder(), 'repo.git'), { host: 'beta' }));
+async function attempt(
+  server: TestNode,
+  options: Partial<JoinOptions> & { key?: number } = {},
+): Promise<{ result: Awaited<ReturnType<typeof joinMesh>>; repository: Repository }> {
+  const repository =
+    options.repository ?? (await initRepository(join(temporaryFolder(), 'repo.git'), { host: 'beta' }));
   const key = options.key ?? 11;
   const result = await joinMesh({
     url: `ssh://127.0.0.1:${server.server.port}`,
@@ -48,7 +52,10 @@ describe('joining', () => {
     const alpha = await startNode('alpha');
     const added = meshOps('beta', 'gamma')[1]?.id ?? '';
     expect((await attempt(alpha, { mesh: `${meshId}:${added}` })).result).toMatchObject({ ok: true });
-    expect((await attempt(alpha, { mesh: `${meshId}:${'a'.repeat(64)}` })).result).toMatchObject({ ok: false, code: 'OP_MISSING' });
+    expect((await attempt(alpha, { mesh: `${meshId}:${'a'.repeat(64)}` })).result).toMatchObject({
+      ok: false,
+      code: 'OP_MISSING',
+    });
   });
 
   test('a host that nobody added is told the command, with the line that adds it', async () => {
@@ -95,14 +102,23 @@ describe('joining', () => {
     expect(result.ok ? result.value.ops.map(({ id }) => id) : []).toContain(op.id);
   });
 
-  test.each(['', 'xyz', `${'a'.repeat(64)}:`, `${'a'.repeat(64)}:${'b'.repeat(64)}:`, 'A'.repeat(64)])('"%s" is no mesh id', async (mesh) => {
-    const alpha = await startNode('alpha');
-    expect((await attempt(alpha, { mesh })).result).toMatchObject({ ok: false, code: 'NOT_A_MESH_ID' });
-  });
+  test.each(['', 'xyz', `${'a'.repeat(64)}:`, `${'a'.repeat(64)}:${'b'.repeat(64)}:`, 'A'.repeat(64)])(
+    '"%s" is no mesh id',
+    async (mesh) => {
+      const alpha = await startNode('alpha');
+      expect((await attempt(alpha, { mesh })).result).toMatchObject({ ok: false, code: 'NOT_A_MESH_ID' });
+    },
+  );
 
   test('what is typed as address is checked before anything is dialled', async () => {
     const alpha = await startNode('alpha');
-    expect((await attempt(alpha, { url: 'https://example.test' })).result).toMatchObject({ ok: false, code: 'NOT_AN_ADDRESS' });
-    expect((await attempt(alpha, { url: 'ssh://127.0.0.1:1' })).result).toMatchObject({ ok: false, code: 'UNREACHABLE' });
+    expect((await attempt(alpha, { url: 'https://example.test' })).result).toMatchObject({
+      ok: false,
+      code: 'NOT_AN_ADDRESS',
+    });
+    expect((await attempt(alpha, { url: 'ssh://127.0.0.1:1' })).result).toMatchObject({
+      ok: false,
+      code: 'UNREACHABLE',
+    });
   });
 });

@@ -28,19 +28,33 @@ export const meshId: string = genesis.id;
 
 /** Genesis and the host-adds of beta and gamma. */
 export function meshOps(...names: readonly string[]): TrustOp[] {
-  const added = names.map((name, index) => hostAdd({ mesh: meshId, by: craig, prev: [meshId], nonce: 100 + index }, name, hostKeys[name] ?? 99));
+  const added = names.map((name, index) =>
+    hostAdd({ mesh: meshId, by: craig, prev: [meshId], nonce: 100 + index }, name, hostKeys[name] ?? 99),
+  );
   return [genesis, ...added];
 }
 
 /** Builds lines of a log, signed, after a tip. */
-export function makeLines(log: string, from: { seq: number; link: string }, texts: readonly string[], key: number = hostKeys[log] ?? 99): Line[] {
+export function makeLines(
+  log: string,
+  from: { seq: number; link: string },
+  texts: readonly string[],
+  key: number = hostKeys[log] ?? 99,
+): Line[] {
   const lines: Line[] = [];
   let { seq, link } = from;
   for (const content of texts) {
     seq += 1;
     const nonce = Buffer.from(`${log}${seq}${content}`).toString('hex').padEnd(32, '0').slice(-32);
-    const body = must(makeBody({ kind: 'question', subject: 'note/test', content }, { mesh: meshId, host: log, session: 'test', at: '2026-07-27T15:04:05.000Z', nonce }));
-    const line = buildLine({ body, auth: null, log, seq, prev: link }, (message) => signEd25519(testKey(key).signing, message));
+    const body = must(
+      makeBody(
+        { kind: 'question', subject: 'note/test', content },
+        { mesh: meshId, host: log, session: 'test', at: '2026-07-27T15:04:05.000Z', nonce },
+      ),
+    );
+    const line = buildLine({ body, auth: null, log, seq, prev: link }, (message) =>
+      signEd25519(testKey(key).signing, message),
+    );
     lines.push(line);
     link = line.link;
   }
@@ -69,7 +83,10 @@ export interface TestNode {
   mesh: MeshNode;
 }
 
-export async function startNode(name: string, options: { ops?: readonly TrustOp[]; key?: number; deadlineMs?: number } = {}): Promise<TestNode> {
+export async function startNode(
+  name: string,
+  options: { ops?: readonly TrustOp[]; key?: number; deadlineMs?: number } = {},
+): Promise<TestNode> {
   const repository = await initRepository(join(temporaryFolder(), 'repo.git'), { host: name });
   const key = options.key ?? hostKeys[name] ?? 99;
   const sshKey = ed25519PrivatePem(testKey(key + 1_000).seed, name);
@@ -119,7 +136,16 @@ export async function startNode(name: string, options: { ops?: readonly TrustOp[
     charterHosts: () => charter.hosts,
     heads: () => {
       const heads: Record<string, HeadsTip> = Object.fromEntries(tips);
-      return printHeads(lie({ mesh: meshId, host: name, heads, trust: { oid: trustOid, hash: trustHash(set) }, addresses: {}, version: 'test' }));
+      return printHeads(
+        lie({
+          mesh: meshId,
+          host: name,
+          heads,
+          trust: { oid: trustOid, hash: trustHash(set) },
+          addresses: {},
+          version: 'test',
+        }),
+      );
     },
   });
   const peers = createPeers({ node: mesh, addressOf: (host) => addresses.get(host) });
@@ -149,14 +175,16 @@ export async function startNode(name: string, options: { ops?: readonly TrustOp[
       note(name, lines, oid);
     },
     lie: (change) => (lie = change),
-    cycle: (...only) => peers.cycle({ deadlineMs: options.deadlineMs ?? 20_000, ...(only.length === 0 ? {} : { only }) }),
+    cycle: (...only) =>
+      peers.cycle({ deadlineMs: options.deadlineMs ?? 20_000, ...(only.length === 0 ? {} : { only }) }),
   };
 }
 
 /** Tells every node where the others listen. */
 export function introduce(...nodes: readonly TestNode[]): void {
   for (const node of nodes) {
-    for (const other of nodes) if (other !== node) node.addresses.set(other.name, `ssh://127.0.0.1:${other.server.port}`);
+    for (const other of nodes)
+      if (other !== node) node.addresses.set(other.name, `ssh://127.0.0.1:${other.server.port}`);
   }
 }
 

@@ -104,7 +104,11 @@ test('nobody listening is UNREACHABLE', async () => {
 test('a refused command carries what the peer said, without control characters', async () => {
   const server = await serve();
   const refused = await dial(server.port).run('id; ls', how);
-  expect(refused).toEqual({ ok: false, code: 'REFUSED_COMMAND', detail: 'memd: refused: only git-upload-pack and memd heads are served' });
+  expect(refused).toEqual({
+    ok: false,
+    code: 'REFUSED_COMMAND',
+    detail: 'memd: refused: only git-upload-pack and memd heads are served',
+  });
 });
 
 test('an answer that is too long is cut off', async () => {
@@ -113,7 +117,10 @@ test('an answer that is too long is cut off', async () => {
 });
 
 test('a command without an exit status, and one that never ends, are failures', async () => {
-  const endings: ((channel: ssh2.ServerChannel) => void)[] = [(channel) => channel.end('heads\n'), (channel) => void channel.write('heads\n')];
+  const endings: ((channel: ssh2.ServerChannel) => void)[] = [
+    (channel) => channel.end('heads\n'),
+    (channel) => void channel.write('heads\n'),
+  ];
   for (const [index, ending] of endings.entries()) {
     const server = new ssh2.Server({ hostKeys: [alpha.sshPem] }, (client) => {
       client.on('error', () => undefined).on('authentication', (context) => context.accept());

@@ -43,14 +43,25 @@ async function login(server: SshServer): Promise<Client> {
   onTestFinished(() => void client.end());
   await new Promise((resolve, reject) => {
     client.on('ready', () => resolve(undefined)).on('error', reject);
-    client.connect({ host: '127.0.0.1', port: server.port, username: 'memd', privateKey: beta.sshPem, hostVerifier: () => true });
+    client.connect({
+      host: '127.0.0.1',
+      port: server.port,
+      username: 'memd',
+      privateKey: beta.sshPem,
+      hostVerifier: () => true,
+    });
   });
   client.on('error', () => undefined);
   return client;
 }
 
 function exec(client: Client, command: string): Promise<ClientChannel> {
-  return new Promise((resolve, reject) => void client.exec(command, { env: { GIT_PROTOCOL: 'version=2' } }, (error, channel) => (error === undefined ? resolve(channel) : reject(error))));
+  return new Promise(
+    (resolve, reject) =>
+      void client.exec(command, { env: { GIT_PROTOCOL: 'version=2' } }, (error, channel) =>
+        error === undefined ? resolve(channel) : reject(error),
+      ),
+  );
 }
 
 /** Process ids of the `git upload-pack` children that serve this repository. */
@@ -63,7 +74,9 @@ function childrenOf(repository: Repository): string[] {
       return false;
     }
   };
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).filter(isOne);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter(isOne);
 }
 
 function uploadPacks(repository: Repository): number {
@@ -89,7 +102,13 @@ test('a fifth connection from one address that has not logged in is closed at on
   expect(performance.now() - started).toBeLessThan(500);
   await Promise.all(sockets.map(closed));
   await until(() => server.connections() === 0);
-  expect(notes.map(({ code }) => code).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'LOGIN_TIMEOUT', 'TOO_MANY_CONNECTIONS']);
+  expect(notes.map(({ code }) => code).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    'LOGIN_TIMEOUT',
+    'LOGIN_TIMEOUT',
+    'LOGIN_TIMEOUT',
+    'LOGIN_TIMEOUT',
+    'TOO_MANY_CONNECTIONS',
+  ]);
   expect(await (await exec(await login(server), 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
 });
 
@@ -98,7 +117,8 @@ test('a logged-in connection is not counted among strangers, and is not timed ou
   const clients = [];
   for (let index = 0; index < 6; index++) clients.push(await login(server));
   await new Promise((resolve) => setTimeout(resolve, 900));
-  for (const client of clients) expect(await (await exec(client, 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
+  for (const client of clients)
+    expect(await (await exec(client, 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
 });
 
 test('of nine connections of one host the oldest is ended', async () => {
@@ -110,18 +130,22 @@ test('of nine connections of one host the oldest is ended', async () => {
   expect(server.connections()).toBe(8);
 });
 
-test.runIf(existsSync('/proc'))('the upload-pack child goes when its channel closes, and when the connection breaks', async () => {
-  const { server, repository } = await serve();
-  const client = await login(server);
-  const channel = await exec(client, "git-upload-pack '/log'");
-  await until(() => uploadPacks(repository) === 1);
-  channel.close();
-  await until(() => uploadPacks(repository) === 0);
-  await exec(client, "git-upload-pack '/log'");
-  await until(() => uploadPacks(repository) === 1);
-  client.destroy();
-  await until(() => uploadPacks(repository) === 0);
-});
+test.runIf(existsSync('/proc'))(
+  'the upload-pack child goes when its channel closes, and when the connection breaks',
+  async () => {
+    const { server, repository } = await serve();
+    const client = await login(server);
+    const channel = await exec(client, "git-upload-pack '/log'");
+    await until(() => uploadPacks(repository) === 1);
+    channel.close();
+    await until(() => uploadPacks(repository) === 0);
+    await exec(client, "git-upload-pack '/log'");
+    await until(() => uploadPacks(repository) === 1);
+    client.destroy();
+    await until(() => uploadPacks(repository) === 0);
+    expect(server.connections()).toBe(0);
+  },
+);
 
 test('children are bounded over all peers: the next one is told to come back', async () => {
   const { server } = await serve();
@@ -138,36 +162,48 @@ test('children are bounded over all peers: the next one is told to come back', a
 test('sessions that are opened and closed without a command end the connection after a while', async () => {
   const { server } = await serve();
   const client = await login(server);
-  const gone = new Promise<void>((resolve) => void client.once('close', () => resolve()));
-  const wire = (client as unknown as { _protocol: { session(id: number, window: number, packet: number): void; channelClose(id: number): void } })._protocol;
+  const gone = new Promise((resolve) => void client.once('close', () => resolve('closed')));
+  const wire = (
+    client as unknown as {
+      _protocol: { session(id: number, window: number, packet: number): void; channelClose(id: number): void };
+    }
+  )._protocol;
   for (let id = 0; id < 20; id++) {
     wire.session(1_000 + id, 1_000, 1_000);
     wire.channelClose(id);
   }
-  await gone;
+  expect(await gone).toBe('closed');
 });
 
-test.runIf(existsSync('/proc'))('a peer that asks for 40 MB with a huge window and reads nothing holds up its own child, not our memory', async () => {
-  const { server, repository } = await serve();
-  const commit = await writeCommit(repository, await writeTree(repository, { big: randomBytes(40 * 1_048_576) }));
-  git(repository, 'update-ref', 'refs/heads/log/alpha', commit);
-  // Packed, upload-pack has nothing to compress and sends as fast as it is read.
-  git(repository, 'repack', '-adq');
-  const client = await login(server);
-  const channel = (await exec(client, "git-upload-pack '/log'")) as ClientChannel & { readonly outgoing: { readonly id: number } };
-  const inside = client as unknown as { _sock: Socket; _protocol: { channelWindowAdjust(id: number, bytes: number): void } };
-  inside._protocol.channelWindowAdjust(channel.outgoing.id, 0x7fff_ffff);
-  channel.write(Buffer.from(printFetchRequest({ wants: [commit], haves: [] })));
-  inside._sock.pause();
-  // What left git is in the kernel's socket buffers and in ours; wait until it grows no more.
-  let [before, written, still] = [0, 0, 0];
-  for (let round = 0; round < 100 && still < 10; round++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    written = Math.max(...childrenOf(repository).map(bytesWritten));
-    still = written === before && written > 100_000 ? still + 1 : 0;
-    before = written;
-  }
-  expect(written).toBeGreaterThan(100_000);
-  expect(written).toBeLessThan(20 * 1_048_576);
-  client.destroy();
-});
+test.runIf(existsSync('/proc'))(
+  'a peer that asks for 40 MB with a huge window and reads nothing holds up its own child, not our memory',
+  async () => {
+    const { server, repository } = await serve();
+    const commit = await writeCommit(repository, await writeTree(repository, { big: randomBytes(40 * 1_048_576) }));
+    git(repository, 'update-ref', 'refs/heads/log/alpha', commit);
+    // Packed, upload-pack has nothing to compress and sends as fast as it is read.
+    git(repository, 'repack', '-adq');
+    const client = await login(server);
+    const channel = (await exec(client, "git-upload-pack '/log'")) as ClientChannel & {
+      readonly outgoing: { readonly id: number };
+    };
+    const inside = client as unknown as {
+      _sock: Socket;
+      _protocol: { channelWindowAdjust(id: number, bytes: number): void };
+    };
+    inside._protocol.channelWindowAdjust(channel.outgoing.id, 0x7fff_ffff);
+    channel.write(Buffer.from(printFetchRequest({ wants: [commit], haves: [] })));
+    inside._sock.pause();
+    // What left git is in the kernel's socket buffers and in ours; wait until it grows no more.
+    let [before, written, still] = [0, 0, 0];
+    for (let round = 0; round < 100 && still < 10; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      written = Math.max(...childrenOf(repository).map(bytesWritten));
+      still = written === before && written > 100_000 ? still + 1 : 0;
+      before = written;
+    }
+    expect(written).toBeGreaterThan(100_000);
+    expect(written).toBeLessThan(20 * 1_048_576);
+    client.destroy();
+  },
+);

@@ -3,7 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, describe, onTestFinished, test } from 'vitest';
-import { startSshServer, type ServerNote, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
+import {
+  startSshServer,
+  type ServerNote,
+  type SshServer,
+  type SshServerOptions,
+} from '../../../src/mesh/ssh-server.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
 import { charterEntry, charterHosts, keyFile, temporaryFolder, testHost } from './hosts.ts';
 
@@ -21,7 +26,13 @@ function run(command: string, args: readonly string[], env: Record<string, strin
   return new Promise((resolve) => {
     const child = spawn(command, [...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...env },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: '/nonexistent',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_CONFIG_NOSYSTEM: '1',
+        ...env,
+      },
     });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
@@ -44,13 +55,19 @@ async function startRig(options: Partial<SshServerOptions> = {}): Promise<Rig> {
   const repositoryDir = join(folder, 'repo.git');
   await initRepository(repositoryDir, { host: 'alpha' });
   const env = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a' };
-  const git = async (...args: string[]): Promise<string> => (await run('git', ['--git-dir', repositoryDir, ...args], env)).stdout.trim();
+  const git = async (...args: string[]): Promise<string> =>
+    (await run('git', ['--git-dir', repositoryDir, ...args], env)).stdout.trim();
   writeFileSync(join(folder, 'line'), '{"a":"line"}\n');
   const blob = await git('hash-object', '-w', join(folder, 'line'));
   writeFileSync(join(folder, 'index-info'), `100644 ${blob}\t00/00/00.jsonl\n`);
-  await run('sh', ['-c', `git --git-dir ${repositoryDir} update-index --index-info < ${join(folder, 'index-info')}`], env);
+  await run(
+    'sh',
+    ['-c', `git --git-dir ${repositoryDir} update-index --index-info < ${join(folder, 'index-info')}`],
+    env,
+  );
   const commit = await git('commit-tree', '-m', 'one', await git('write-tree'));
-  for (const ref of ['refs/heads/log/alpha', 'refs/heads/trust', 'refs/memd/internal', 'refs/heads/other']) await git('update-ref', ref, commit);
+  for (const ref of ['refs/heads/log/alpha', 'refs/heads/trust', 'refs/memd/internal', 'refs/heads/other'])
+    await git('update-ref', ref, commit);
   const hosts = charterHosts(alpha, beta);
   const notes: ServerNote[] = [];
   const server = await startSshServer({
@@ -65,8 +82,15 @@ async function startRig(options: Partial<SshServerOptions> = {}): Promise<Rig> {
   onTestFinished(() => server.close());
   writeFileSync(join(folder, 'known_hosts'), `[127.0.0.1]:${server.port} ${alpha.ssh.text}\n`);
   const sshOptions = (host = beta): string[] => [
-    ...['-F', '/dev/null', '-i', keyFile(folder, host), '-p', String(server.port), '-o', `UserKnownHostsFile=${join(folder, 'known_hosts')}`],
-    ...['-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=yes', '-o', 'IdentityAgent=none', '-o', 'ConnectTimeout=5'],
+    `-F/dev/null`,
+    `-i${keyFile(folder, host)}`,
+    `-p${server.port}`,
+    `-oUserKnownHostsFile=${join(folder, 'known_hosts')}`,
+    '-oIdentitiesOnly=yes',
+    '-oBatchMode=yes',
+    '-oStrictHostKeyChecking=yes',
+    '-oIdentityAgent=none',
+    '-oConnectTimeout=5',
   ];
   return { server, notes, hosts, folder, sshOptions, ssh: (...args) => run('ssh', [...sshOptions(), ...args]) };
 }
@@ -81,7 +105,12 @@ describe('what an enrolled host gets with the stock clients', () => {
     const clone = await run('git', ['clone', '-q', url, join(rig.folder, 'clone')], env);
     expect(clone).toEqual({ code: 0, stdout: '', stderr: '' });
     const refs = await run('git', ['ls-remote', url], env);
-    expect(refs.stdout.replaceAll(/[0-9a-f]{40}\t/g, '').trim().split('\n')).toEqual(['HEAD', 'refs/heads/log/alpha', 'refs/heads/trust']);
+    expect(
+      refs.stdout
+        .replaceAll(/[0-9a-f]{40}\t/g, '')
+        .trim()
+        .split('\n'),
+    ).toEqual(['HEAD', 'refs/heads/log/alpha', 'refs/heads/trust']);
     const file = await run('cat', [join(rig.folder, 'clone', '00', '00', '00.jsonl')]);
     expect(file.stdout).toBe('{"a":"line"}\n');
   });
@@ -89,7 +118,11 @@ describe('what an enrolled host gets with the stock clients', () => {
   test.each([0, 1, 2])('git protocol version %i works', async (version) => {
     const rig = await startRig();
     const env = { GIT_SSH_COMMAND: ['ssh', ...rig.sshOptions()].join(' ') };
-    const refs = await run('git', ['-c', `protocol.version=${version}`, 'ls-remote', `ssh://memd@127.0.0.1:${rig.server.port}/log`], env);
+    const refs = await run(
+      'git',
+      ['-c', `protocol.version=${version}`, 'ls-remote', `ssh://memd@127.0.0.1:${rig.server.port}/log`],
+      env,
+    );
     expect(refs.stdout).toContain('refs/heads/log/alpha');
   });
 
@@ -117,7 +150,11 @@ describe('what is refused', () => {
   test('a terminal is refused; agent forwarding and X11 are, and the command runs without them', async () => {
     const rig = await startRig();
     const terminal = await rig.ssh('-tt', target, 'memd heads');
-    expect(terminal).toMatchObject({ code: 255, stdout: '', stderr: expect.stringContaining('PTY allocation request failed') as string });
+    expect(terminal).toMatchObject({
+      code: 255,
+      stdout: '',
+      stderr: expect.stringContaining('PTY allocation request failed') as string,
+    });
     const ran = await rig.ssh('-A', '-X', target, 'memd heads');
     expect(ran).toMatchObject({ code: 0, stdout: '{"heads":"here"}\n' });
   });
@@ -145,7 +182,12 @@ describe('what is refused', () => {
     const rig = await startRig();
     const other = await rig.ssh('root@127.0.0.1', 'memd heads');
     const unknown = await run('ssh', [...rig.sshOptions(stranger), target, 'memd heads']);
-    const password = await rig.ssh('-o', 'PreferredAuthentications=password,keyboard-interactive', target, 'memd heads');
+    const password = await rig.ssh(
+      '-o',
+      'PreferredAuthentications=password,keyboard-interactive',
+      target,
+      'memd heads',
+    );
     for (const ran of [other, unknown, password]) {
       expect(ran.code).toBe(255);
       expect(ran.stderr).toContain('Permission denied (publickey)');
@@ -180,12 +222,17 @@ describe('listening', () => {
   });
 
   test('an address that is not ours is an operating error that says what to do', async () => {
-    await expect(startRig({ listen: { address: '192.0.2.1', port: 0 } })).rejects.toMatchObject({ code: 'LISTEN_FAILED', hint: /--listen/ });
+    await expect(startRig({ listen: { address: '192.0.2.1', port: 0 } })).rejects.toMatchObject({
+      code: 'LISTEN_FAILED',
+      hint: /--listen/,
+    });
   });
 
   test('closing ends a stuck connection within its grace', async () => {
     const rig = await startRig();
-    const child = spawn('ssh', [...rig.sshOptions(), target, "git-upload-pack '/log'"], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn('ssh', [...rig.sshOptions(), target, "git-upload-pack '/log'"], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
     const closed = new Promise((resolve) => child.once('close', resolve));
     await new Promise((resolve) => child.stdout.once('data', resolve));
     const before = performance.now();

@@ -14,7 +14,10 @@ import { introduce, meshId, meshOps, startNode, type TestNode } from './node.ts'
 function expectClean(node: TestNode): void {
   const quarantine = join(node.repository.gitDir, 'quarantine');
   expect(existsSync(quarantine) ? readdirSync(quarantine) : []).toEqual([]);
-  const fsck = execFileSync('git', ['--git-dir', node.repository.gitDir, 'fsck', '--strict', '--no-dangling'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const fsck = execFileSync('git', ['--git-dir', node.repository.gitDir, 'fsck', '--strict', '--no-dangling'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   expect(fsck).toBe('');
 }
 
@@ -31,7 +34,12 @@ describe('two nodes', () => {
     await beta.append('hello');
     const [atBeta] = await beta.cycle('alpha');
     expect(atBeta).toMatchObject({ peer: 'alpha', state: 'up', newEvents: 3, lines: { alpha: 3 }, alarms: [] });
-    expect((await alpha.cycle('beta'))[0]).toMatchObject({ peer: 'beta', state: 'up', newEvents: 1, lines: { beta: 1 } });
+    expect((await alpha.cycle('beta'))[0]).toMatchObject({
+      peer: 'beta',
+      state: 'up',
+      newEvents: 1,
+      lines: { beta: 1 },
+    });
     expect(listLogs(alpha.repository)).toEqual(listLogs(beta.repository));
     expect(beta.tips.get('alpha')).toEqual(alpha.tips.get('alpha'));
     expect(await texts(beta, 'alpha')).toBe(3);
@@ -47,7 +55,9 @@ describe('two nodes', () => {
     introduce(alpha, beta);
     for (let index = 0; index < 200; index++) await alpha.append(`line ${index} ${'x'.repeat(500)}`);
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 200 });
-    expect(readdirSync(join(beta.repository.objectDir, 'pack')).filter((name) => name.endsWith('.pack'))).toHaveLength(1);
+    expect(readdirSync(join(beta.repository.objectDir, 'pack')).filter((name) => name.endsWith('.pack'))).toHaveLength(
+      1,
+    );
     await alpha.append('one more');
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 1 });
     expectClean(beta);
@@ -179,7 +189,10 @@ describe('trust first', () => {
     expect(outcome?.trustAdded).toHaveLength(1);
     expect([...beta.charter().hosts.keys()]).toEqual(['alpha', 'beta', 'gamma']);
     await serveTrustFile(alpha, 'a'.repeat(64), `${forged.text}\n`);
-    expect((await beta.cycle('alpha'))[0]?.alarms).toMatchObject([{ code: 'TRUST_OP', op: 'a'.repeat(64) }, { code: 'TRUST_OP', op: forged.id }]);
+    expect((await beta.cycle('alpha'))[0]?.alarms).toMatchObject([
+      { code: 'TRUST_OP', op: 'a'.repeat(64) },
+      { code: 'TRUST_OP', op: forged.id },
+    ]);
   });
 
   test.each<[string, Folder]>([

@@ -5,7 +5,8 @@ import { testKey } from '../../lib/trust-ops.ts';
 
 const good = { host: 'beta', sign: testKey(11).text, ssh: testKey(1_011).text, address: 'ssh://beta.local:7422' };
 const line = printHostRequest(good);
-const encode = (payload: unknown): string => `memd-host:beta:${Buffer.from(typeof payload === 'string' ? payload : canonicalJson(payload as never)).toString('base64url')}`;
+const encode = (payload: unknown): string =>
+  `memd-host:beta:${Buffer.from(typeof payload === 'string' ? payload : canonicalJson(payload as never)).toString('base64url')}`;
 const { address, sign, ssh } = good;
 
 describe('a host request', () => {
@@ -13,7 +14,10 @@ describe('a host request', () => {
     expect(line).toMatch(/^memd-host:beta:[A-Za-z0-9_-]+$/);
     expect(line.length).toBeLessThan(700);
     expect(parseHostRequest(line)).toEqual({ ok: true, value: good });
-    expect(parseHostRequest(printHostRequest({ ...good, address: '' }))).toMatchObject({ ok: true, value: { address: '' } });
+    expect(parseHostRequest(printHostRequest({ ...good, address: '' }))).toMatchObject({
+      ok: true,
+      value: { address: '' },
+    });
   });
 
   test('survives line wrapping and white space around it', () => {
@@ -53,11 +57,11 @@ describe('a host request', () => {
     expect(result.ok ? '' : result.detail).toMatch(/^[\u0020-\u007e…]{8,}$/);
   });
 
-  test('a change of any one character is noticed or changes nothing that is signed', () => {
+  test('no other line reads as the same request', () => {
     for (let at = 0; at < line.length; at++) {
       const changed = `${line.slice(0, at)}${line[at] === 'x' ? 'y' : 'x'}${line.slice(at + 1)}`;
       const result = parseHostRequest(changed);
-      if (result.ok) expect(result.value).not.toEqual(good);
+      expect(result.ok && canonicalJson(result.value as never)).not.toBe(canonicalJson(good as never));
     }
   });
 });

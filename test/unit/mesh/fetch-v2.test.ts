@@ -3,7 +3,8 @@ import { fetchReader, isObjectId, printFetchRequest, type FetchStep } from '../.
 import { dataPacket, packetReader } from '../../../src/mesh/pkt-line.ts';
 
 const bounds = { bytesMax: 10_000, objectsMax: 10 };
-const bytes = (...parts: (string | Uint8Array)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part as never)));
+const bytes = (...parts: (string | Uint8Array)[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as never)));
 const band = (number: number, data: string | Uint8Array): Uint8Array => {
   const body = bytes(Uint8Array.of(number), data);
   return bytes((body.length + 4).toString(16).padStart(4, '0'), body);
@@ -14,7 +15,13 @@ const packHeader = (count: number, version = 2): Buffer => {
   header.writeUInt32BE(count, 8);
   return header;
 };
-const greeting = ['version 2\n', 'agent=git/2.39.5\n', 'ls-refs=unborn\n', 'fetch=shallow wait-for-done\n', 'object-format=sha1\n']
+const greeting = [
+  'version 2\n',
+  'agent=git/2.39.5\n',
+  'ls-refs=unborn\n',
+  'fetch=shallow wait-for-done\n',
+  'object-format=sha1\n',
+]
   .map(dataPacket)
   .concat(bytes('0000'));
 const goodAnswer = bytes(
@@ -28,7 +35,10 @@ const goodAnswer = bytes(
 );
 
 /** Feeds chunks; returns the merged pack bytes, the object count and the end, or the first fault. */
-function readAll(chunks: Iterable<Uint8Array>, limits = bounds): { pack: string; objects?: number; fault?: string; detail?: string } {
+function readAll(
+  chunks: Iterable<Uint8Array>,
+  limits = bounds,
+): { pack: string; objects?: number; fault?: string; detail?: string } {
   const reader = fetchReader(limits);
   const pack: Buffer[] = [];
   let objects: number | undefined;

@@ -17,8 +17,8 @@ const killsDefault = 210;
 const clientCount = 4;
 /** Above the bulk threshold of memd and of the writer, so that a git child runs. */
 const bulkEvents = 2_100;
-/** An append takes 3 to 20 ms: the kill falls into one of the first few after a start, at any of its steps. */
-const appendSpreadMs = 60;
+/** An append takes 3 to 20 ms: kills fall into the first one after a start, into one of the first few, or much later. */
+const appendSpreadsMs: readonly number[] = [20, 60, 400];
 /** A bulk append takes 100 to 500 ms. */
 const bulkSpreadMs = 300;
 const checkEvery = 40;
@@ -37,7 +37,7 @@ function chooseKill(random: Random): { kind: Kind; bulk: boolean; delayMs: numbe
   const draw = random.below(8);
   const kind: Kind = draw === 0 ? 'git child' : draw < 4 ? 'group' : 'alone';
   const bulk = kind === 'git child' || random.below(6) === 0;
-  return { kind, bulk, delayMs: random.next() * (bulk ? bulkSpreadMs : appendSpreadMs) };
+  return { kind, bulk, delayMs: random.next() * (bulk ? bulkSpreadMs : random.pick(appendSpreadsMs)) };
 }
 
 async function untilInFlight(context: DrillContext, clients: Clients): Promise<void> {

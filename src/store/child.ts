@@ -4,6 +4,7 @@
  */
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { childDeadlineMs, childOutputBytesMax, childStderrBytesMax } from '../core/limits.ts';
 import { OperatingError, printable, systemCode } from './errors.ts';
 
@@ -109,7 +110,7 @@ export function startChild(request: ChildRequest): RunningChild {
   child.stdin.on('error', () => undefined);
   const stderr = collectText(child.stderr);
   const done = new Promise<{ code: number; stderr: string }>((resolve, reject) => {
-    child.on('error', (error) => reject(startError(request.command, error)));
+    child.on('error', (error) => reject(startError(request, error)));
     child.on('close', (code, signal) => {
       if (late) reject(timeoutError(request, deadlineMs));
       else resolve({ code: code ?? 128 + (signalNumbers[signal ?? ''] ?? 0), stderr: stderr() });
@@ -186,19 +187,19 @@ export function failedChild(
   );
 }
 
-function startError(command: string, error: Error): OperatingError {
-  const missing = systemCode(error) === 'ENOENT';
-  return new OperatingError(
-    'PROGRAM_MISSING',
-    missing ? `${command} is not on PATH` : `cannot start ${command}: ${systemCode(error)}`,
-    {
+function startError(request: ChildRequest, error: Error): OperatingError {
+  const { command, cwd } = request;
+  // A missing working folder is reported by the system as if the program were missing.
+  if (cwd !== undefined && !existsSync(cwd)) {
+    return new OperatingError('CHILD_FAILED', `cannot start ${command} in ${cwd}: there is no such folder`, {
       cause: error,
-      hint:
-        command === 'git'
-          ? 'install git 2.36 or newer'
-          : `install the program that provides ${command} (OpenSSH 8.2 or newer for ssh tools)`,
-    },
-  );
+    });
+  }
+  const missing = systemCode(error) === 'ENOENT';
+  const reason = missing ? `${command} is not on PATH` : `cannot start ${command}: ${systemCode(error)}`;
+  const git = 'install git 2.36 or newer';
+  const other = `install the program that provides ${command} (OpenSSH 8.2 or newer for ssh tools)`;
+  return new OperatingError('PROGRAM_MISSING', reason, { cause: error, hint: command === 'git' ? git : other });
 }
 
 function timeoutError(request: ChildRequest, deadlineMs: number): OperatingError {

@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { startChild, type RunningChild, failedChild } from '../child.ts';
-import { diskError, OperatingError, systemCode } from '../errors.ts';
+import { diskError, isOperatingError, OperatingError, systemCode } from '../errors.ts';
 import { isOid, objectId, type ObjectType } from './object-id.ts';
 import { gitRequest, type ObjectView } from './repository.ts';
 
@@ -40,7 +40,10 @@ export interface ReadLimits {
   readonly bytesMax: number;
 }
 
-/** One reading session. At most one git child, started when a packed object is first asked for. */
+/**
+ * One reading session; one call at a time. At most one git child, started when a packed object is first asked for (and
+ * again after damage that ended it).
+ */
 export interface ObjectReader {
   /** Answers in the order asked; null = not there (or, for a loose object, not readable: `read` says why). */
   info(oids: readonly string[]): Promise<(ObjectInfo | null)[]>;
@@ -51,6 +54,8 @@ export interface ObjectReader {
 
 /** Header of a loose object at most: `commit 18446744073709551615\0`. */
 const headerBytesMax = 32;
+/** Times that git is started again after damage ended it; damage beyond that is not told apart object by object. */
+const restartsMax = 64;
 /** Objects asked of the child in one go: bounds what waits in its pipe. */
 const batchObjectsMax = 1_024;
 
@@ -102,7 +107,7 @@ function checkLoose(full: Buffer, expected: { oid: string; file: string; bytesMa
 /** A `git cat-file --batch-command --buffer` child: requests in, answers in the same order. */
 interface CatFile {
   info(oids: readonly string[]): Promise<(ObjectInfo | null)[]>;
-  contents(oids: readonly string[], infos: readonly ObjectInfo[]): Promise<Buffer[]>;
+  contents(wanted: readonly { readonly oid: string; readonly info: ObjectInfo }[]): Promise<Buffer[]>;
   close(): Promise<void>;
 }
 
@@ -121,10 +126,13 @@ function startCatFile(view: ObjectView, deadlineMs: number | undefined): CatFile
       for (const oid of oids) infos.push(parseInfo(await source.line(), oid));
       return infos;
     },
-    async contents(oids, infos) {
-      ask('contents', oids);
+    async contents(wanted) {
+      ask(
+        'contents',
+        wanted.map(({ oid }) => oid),
+      );
       const contents: Buffer[] = [];
-      for (const info of infos) {
+      for (const { info } of wanted) {
         await source.line();
         contents.push(await source.bytes(info.bytes));
         await source.bytes(1);
@@ -185,42 +193,78 @@ function byteSource(child: RunningChild, args: readonly string[]): ByteSource {
   };
 }
 
-/** Opens a reading session; call `close` when done. `deadlineMs` bounds the life of the git child, if one is needed. */
-export function openReader(view: ObjectView, options: { deadlineMs?: number } = {}): ObjectReader {
+/** The git child of a session, started when it is first needed. */
+interface PackedSource {
+  /** Answers for one batch, in no particular order. */
+  read(oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]>;
+  info(oids: readonly string[]): Promise<(ObjectInfo | null)[]>;
+  close(): Promise<void>;
+}
+
+function packedSource(view: ObjectView, deadlineMs: number | undefined): PackedSource {
   let catFile: CatFile | undefined;
-  const packed = (): CatFile => (catFile ??= startCatFile(view, options.deadlineMs));
+  let restarts = 0;
+  const close = async (): Promise<void> => {
+    await catFile?.close();
+    catFile = undefined;
+  };
+  /** git ends at the first damaged object of a batch: halving finds it, and all others are still read. */
+  const read = async (oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]> => {
+    catFile ??= startCatFile(view, deadlineMs);
+    try {
+      return await readPacked(catFile, oids, limits);
+    } catch (error) {
+      await close();
+      if (!isGitDeath(error)) throw error;
+      restarts += 1;
+      if (oids.length <= 1 || restarts > restartsMax) return oids.map((oid) => fault('DAMAGED', oid, error.message));
+      const half = Math.ceil(oids.length / 2);
+      return [...(await read(oids.slice(0, half), limits)), ...(await read(oids.slice(half), limits))];
+    }
+  };
   return {
-    info: (oids) => readInfos(oids, packed),
-    read: (oids, limits) => readAll(view, { oids, limits }, packed),
-    close: async () => {
-      await catFile?.close();
-      catFile = undefined;
-    },
+    read,
+    info: (oids) => (catFile ??= startCatFile(view, deadlineMs)).info(oids),
+    close,
   };
 }
 
-async function readInfos(oids: readonly string[], packed: () => CatFile): Promise<(ObjectInfo | null)[]> {
-  const infos: (ObjectInfo | null)[] = [];
-  for (const batch of batches(oids)) infos.push(...(await packed().info(batch)));
-  return infos;
+/** git gave up by itself; a child that was killed (code above 128) says nothing about the objects. */
+function isGitDeath(error: unknown): error is OperatingError {
+  return isOperatingError(error, 'CHILD_FAILED') && / exit code 128\b/.test(error.message);
+}
+
+/** Opens a reading session; call `close` when done. `deadlineMs` bounds the life of the git child, if one is needed. */
+export function openReader(view: ObjectView, options: { deadlineMs?: number } = {}): ObjectReader {
+  const packed = packedSource(view, options.deadlineMs);
+  return {
+    info: async (oids) => {
+      const infos: (ObjectInfo | null)[] = [];
+      for (const batch of batches(oids)) infos.push(...(await packed.info(batch)));
+      return infos;
+    },
+    read: (oids, limits) => readAll(view, { oids, limits }, packed),
+    close: () => packed.close(),
+  };
 }
 
 async function readAll(
   view: ObjectView,
   request: { oids: readonly string[]; limits: ReadLimits },
-  packed: () => CatFile,
+  packed: PackedSource,
 ): Promise<(ReadObject | ObjectFault)[]> {
   const { oids, limits } = request;
   const answers = new Map<string, ReadObject | ObjectFault>();
   const others: string[] = [];
   for (const oid of oids) {
-    if (!isOid(oid)) answers.set(oid, fault('MISSING', oid, 'not an object id'));
-    const loose = answers.has(oid) ? undefined : readLoose(view, oid, limits.bytesMax);
-    if (loose !== undefined) answers.set(oid, loose);
-    else if (!answers.has(oid)) others.push(oid);
+    if (answers.has(oid)) continue;
+    const answer = isOid(oid) ? readLoose(view, oid, limits.bytesMax) : fault('MISSING', oid, 'not an object id');
+    if (answer === undefined) others.push(oid);
+    else answers.set(oid, answer);
   }
-  for (const batch of batches(others))
-    for (const answer of await readPacked(packed(), batch, limits)) answers.set(answer.oid, answer);
+  for (const batch of batches(others)) {
+    for (const answer of await packed.read(batch, limits)) answers.set(answer.oid, answer);
+  }
   return oids.map((oid) => requireType(answers.get(oid) ?? fault('MISSING', oid, 'no answer'), limits.type));
 }
 
@@ -235,14 +279,10 @@ async function readPacked(
   oids.forEach((oid, index) => {
     const info = infos[index] ?? null;
     if (info === null) answers.push(fault('MISSING', oid, 'no such object'));
-    else if (info.bytes > limits.bytesMax)
-      answers.push(fault('TOO_LARGE', oid, `${info.bytes} bytes, at most ${limits.bytesMax} are allowed`));
+    else if (info.bytes > limits.bytesMax) answers.push(tooLarge(oid, info.bytes, limits.bytesMax));
     else wanted.push({ oid, info });
   });
-  const contents = await catFile.contents(
-    wanted.map((w) => w.oid),
-    wanted.map((w) => w.info),
-  );
+  const contents = await catFile.contents(wanted);
   wanted.forEach(({ oid, info }, index) => {
     const content = contents[index] ?? Buffer.alloc(0);
     const intact = objectId(info.type, content) === oid;
@@ -253,6 +293,10 @@ async function readPacked(
     );
   });
   return answers;
+}
+
+function tooLarge(oid: string, bytes: number, bytesMax: number): ObjectFault {
+  return fault('TOO_LARGE', oid, `${bytes} bytes, at most ${bytesMax} are allowed`);
 }
 
 function requireType(answer: ReadObject | ObjectFault, type: ObjectType): ReadObject | ObjectFault {

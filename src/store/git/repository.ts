@@ -57,10 +57,16 @@ export function throughQuarantine(repository: Repository, objectDir: string): Ob
   return { gitDir: repository.gitDir, objectDir, alternates: [repository.objectDir] };
 }
 
+/** The list is separated by colons; git takes a quoted entry where the path has one. */
+function quoteAlternate(folder: string): string {
+  return /[":\\]/.test(folder) ? `"${folder.replace(/["\\]/g, '\\$&')}"` : folder;
+}
+
 /** Environment that makes a git child see the objects of this view. */
 export function viewEnvironment(view: ObjectView): Record<string, string> {
   const environment: Record<string, string> = { GIT_OBJECT_DIRECTORY: view.objectDir };
-  if (view.alternates.length > 0) environment['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = view.alternates.join(':');
+  if (view.alternates.length > 0)
+    environment['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = view.alternates.map(quoteAlternate).join(':');
   return environment;
 }
 

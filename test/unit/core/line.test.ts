@@ -3,11 +3,13 @@ import type { Auth } from '../../../src/core/event.ts';
 import { lineBytesMax } from '../../../src/core/limits.ts';
 import {
   buildLine,
+  draftLine,
   headerText,
   lineMessage,
   linkOf,
   parseLine,
   signatureOf,
+  type LineDraft,
   type LineHeader,
 } from '../../../src/core/line.ts';
 import { canonicalJson, type JsonValue } from '../../../src/crypto/canonical.ts';
@@ -140,6 +142,19 @@ describe('parseLine', () => {
     expect(codeOf('[]')).toBe('ENVELOPE');
     expect(codeOf(build().text)).toBe('ok');
   });
+});
+
+test('lines drafted before any is signed are the lines that are built one by one', () => {
+  const bodies = lessons(4);
+  const built = logOf(bodies);
+  const drafts: LineDraft[] = [];
+  for (const [index, content] of bodies.entries()) {
+    drafts.push(
+      draftLine({ body: content, auth: null, log: 'alpha', seq: index + 1, prev: drafts.at(-1)?.link ?? mesh }),
+    );
+  }
+  const finished = drafts.toReversed().map((draft) => draft.finish(signEd25519(hostKey, draft.message)));
+  expect(finished.toReversed()).toEqual(built);
 });
 
 test('a chain of lines: each names the link before it', () => {

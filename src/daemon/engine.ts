@@ -141,7 +141,7 @@ function assemble(parts: Parts): Engine {
     ports: () => ports,
     listening: (now) => void (ports = now),
     async close() {
-      peers.close();
+      await peers.close();
       await queue.idle();
       await beliefs.close();
       lock.release();

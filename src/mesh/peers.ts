@@ -1,5 +1,6 @@
 /** All peers of a node: one kept connection each, and cycles that run side by side, so that none delays another. */
 import { cycleDeadlineMs } from '../core/limits.ts';
+import { refuse } from '../crypto/result.ts';
 import { parsePeerAddress } from './address.ts';
 import type { SharedState } from './fetch-log.ts';
 import { createLocks } from './log-lock.ts';
@@ -27,8 +28,11 @@ export interface Peers {
    * whose last cycle is still running is reported as TIMEOUT and not started again.
    */
   cycle(options?: CycleOptions): Promise<readonly PeerOutcome[]>;
-  /** Ends all connections, and with them the cycles that run. */
-  close(): void;
+  /**
+   * Gives up the cycles that run, ends all connections, and resolves when nothing of a cycle is left: afterwards the mesh
+   * writes nothing any more. Waits for what this machine is doing, never for a peer.
+   */
+  close(): Promise<void>;
 }
 
 interface Peer {
@@ -43,7 +47,8 @@ export function createPeers(options: PeersOptions): Peers {
   const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
   const fetches: RunningFetches = new Map();
   const peers = new Map<string, Peer>();
-  const running = new Set<string>();
+  const running = new Map<string, { readonly giveUp: AbortController; readonly done: Promise<unknown> }>();
+  let closed = false;
 
   /** The peer at its present address, or why there is none. */
   function peerOf(host: string): Peer | PeerFault {
@@ -67,16 +72,20 @@ export function createPeers(options: PeersOptions): Peers {
   }
 
   async function cycleWith(host: string, deadlineMs: number): Promise<PeerOutcome> {
+    if (closed) return downOutcome(host, { code: 'CLOSED', detail: 'this host is stopping' });
+    if (running.has(host)) return downOutcome(host, { code: 'TIMEOUT', detail: 'its last cycle is still running' });
     const peer = peerOf(host);
     if ('code' in peer) return downOutcome(host, peer);
-    if (running.has(host)) return downOutcome(host, { code: 'TIMEOUT', detail: 'its last cycle is still running' });
-    const { connection, memory } = peer;
+    const giveUp = new AbortController();
+    const connection = during(peer.connection, giveUp.signal);
     const deadlineAt = performance.now() + deadlineMs;
-    const run = runPeerCycle({ node, shared, running: fetches, connection, peer: host, memory, deadlineAt });
-    running.add(host);
-    void run.finally(() => running.delete(host));
-    return withDeadline(run, deadlineMs, () => {
-      connection.close();
+    const { memory } = peer;
+    const done = runPeerCycle({ node, shared, running: fetches, connection, peer: host, memory, deadlineAt });
+    running.set(host, { giveUp, done });
+    void done.finally(() => running.delete(host));
+    return withDeadline(done, deadlineMs, () => {
+      giveUp.abort();
+      peer.connection.close();
       return downOutcome(host, { code: 'TIMEOUT', detail: `not done after ${Math.round(deadlineMs / 1_000)} s` });
     });
   }
@@ -87,9 +96,22 @@ export function createPeers(options: PeersOptions): Peers {
       forgetOthers(node, peers);
       return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs)));
     },
-    close: () => {
+    async close() {
+      closed = true;
+      for (const { giveUp } of running.values()) giveUp.abort();
       for (const { connection } of peers.values()) connection.close();
+      await Promise.allSettled(Array.from(running.values(), ({ done }) => done));
     },
+  };
+}
+
+/** The connection as one cycle sees it: once the cycle is given up, nothing more is dialled for it. */
+function during(connection: PeerConnection, signal: AbortSignal): PeerConnection {
+  const over = refuse('CLOSED', 'the cycle was given up');
+  return {
+    ...connection,
+    start: async (command, options) => (signal.aborted ? over : connection.start(command, options)),
+    run: async (command, options) => (signal.aborted ? over : connection.run(command, options)),
   };
 }
 

@@ -150,7 +150,7 @@ export async function startNode(
   });
   const peers = createPeers({ node: mesh, addressOf: (host) => addresses.get(host) });
   onTestFinished(async () => {
-    peers.close();
+    await peers.close();
     await server.close();
   });
   await admitTrust(options.ops ?? meshOps('beta', 'gamma'), '');

@@ -15,7 +15,7 @@ export interface ApprovalRequest {
 
 /** Signs one trust op with a person's key and adds it to the trust set. @returns its id. */
 export async function approveOp(cli: Cli, request: ApprovalRequest): Promise<string> {
-  const key = openSigningKey(request.keyFile ?? rememberedKey(cli));
+  const key = await openSigningKey(request.keyFile ?? rememberedKey(cli));
   return cli.session(async (call) => {
     const { body } = await call('trust.draft', { op: request.op, args: request.args, key: key.publicKey.fingerprint });
     const sshsig = signWithKey(key, 'memd-trust', body);

@@ -1,19 +1,18 @@
 /** There is always a signer. Which key: what was named, what a person picks, or one made beside the config. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { isCancel, select } from '@clack/prompts';
 import { parseSshPublicKey } from '../crypto/ssh-key.ts';
 import { childEnvironment, lastLine } from '../store/child.ts';
 import { Refusal } from '../daemon/refusal.ts';
+import { readTextInput } from './read-input.ts';
 import { openSigningKey, readPublicKey, type SigningKeyFile } from './signing.ts';
 
 export interface SignerChoice {
   readonly name: string;
   readonly key: SigningKeyFile;
-  /** The key was made now and has no passphrase: any process of this user can sign with it. */
-  readonly unprotected: boolean;
 }
 
 export interface SignerOptions {
@@ -24,18 +23,30 @@ export interface SignerOptions {
 
 /** Decides on the first signer of a new mesh. */
 export async function chooseFirstSigner(options: SignerOptions): Promise<SignerChoice> {
-  const name = options.as ?? slugOf(userInfo().username, 'operator');
-  if (options.signer !== undefined) return { name, key: namedKey(options.signer, options.key), unprotected: false };
-  if (options.key !== undefined) return { name, key: openSigningKey(resolve(options.key)), unprotected: false };
-  const picked = process.stdin.isTTY && process.stdout.isTTY ? await pickKey() : undefined;
-  if (picked !== undefined) return { name, key: openSigningKey(picked), unprotected: false };
-  return { name, ...operatorKey(process.stdin.isTTY) };
+  return { name: options.as ?? slugOf(userName(), 'operator'), key: await chooseKey(options) };
 }
 
-function namedKey(publicFile: string, privateFile: string | undefined): SigningKeyFile {
-  const publicKey = readPublicKey(readFileSync(publicFile, 'utf8'), publicFile);
+/** A user id without an entry in the user database (a container) has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
+}
+
+async function chooseKey(options: SignerOptions): Promise<SigningKeyFile> {
+  if (options.signer !== undefined) return namedKey(options.signer, options.key);
+  if (options.key !== undefined) return openSigningKey(resolve(options.key));
+  const terminal = process.stdin.isTTY && process.stdout.isTTY;
+  const picked = terminal ? await pickKey() : undefined;
+  return openSigningKey(picked ?? operatorKey(process.stdin.isTTY));
+}
+
+async function namedKey(publicFile: string, privateFile: string | undefined): Promise<SigningKeyFile> {
+  const publicKey = readPublicKey(await readTextInput(publicFile), publicFile);
   const file = resolve(privateFile ?? publicFile.replace(/\.pub$/, ''));
-  const key = openSigningKey(file);
+  const key = await openSigningKey(file);
   if (key.publicKey.fingerprint === publicKey.fingerprint) return key;
   throw new Refusal({
     code: 'SIGN_FAILED',
@@ -48,9 +59,10 @@ function namedKey(publicFile: string, privateFile: string | undefined): SigningK
 async function pickKey(): Promise<string | undefined> {
   const folder = join(homedir(), '.ssh');
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.pub')) : [];
-  const usable = files
-    .map((file) => join(folder, file))
-    .filter((file) => parseSshPublicKey(readFileSync(file, 'utf8').trim()).ok && existsSync(file.slice(0, -4)));
+  const usable: string[] = [];
+  for (const file of files.map((name) => join(folder, name))) {
+    if (existsSync(file.slice(0, -4)) && (await isPublicKeyFile(file))) usable.push(file);
+  }
   if (usable.length === 0) return undefined;
   const make = '';
   const picked = await select({
@@ -65,18 +77,26 @@ async function pickKey(): Promise<string | undefined> {
   return picked === make ? undefined : picked;
 }
 
+async function isPublicKeyFile(file: string): Promise<boolean> {
+  try {
+    return parseSshPublicKey((await readTextInput(file)).trim()).ok;
+  } catch {
+    return false;
+  }
+}
+
 /** `operator_ed25519` beside the config; made when it is not there, with a passphrase if somebody can type one. */
-function operatorKey(terminal: boolean): { key: SigningKeyFile; unprotected: boolean } {
+function operatorKey(terminal: boolean): string {
   const folder = configFolder();
   const file = join(folder, 'operator_ed25519');
-  if (existsSync(file)) return { key: openSigningKey(file), unprotected: false };
+  if (existsSync(file)) return file;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const passphrase = terminal ? [] : ['-N', ''];
   const done = spawnSync('ssh-keygen', ['-q', '-t', 'ed25519', '-C', 'memd operator', '-f', file, ...passphrase], {
     env: childEnvironment(),
     stdio: [terminal ? 'inherit' : 'ignore', terminal ? 'inherit' : 'ignore', 'pipe'],
   });
-  if (done.status === 0) return { key: openSigningKey(file), unprotected: !terminal };
+  if (done.status === 0) return file;
   throw new Refusal({
     code: 'SIGN_FAILED',
     message: `ssh-keygen made no key at ${file}: ${done.error?.message ?? lastLine(done.stderr?.toString('utf8') ?? '')}`,

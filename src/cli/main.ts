@@ -8,26 +8,43 @@ import { cliOf } from './context.ts';
 
 /** Runs memctl with these arguments (without `node` and the script). Resolves with the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
+  const flags = argv.slice(0, endOfOptions(argv));
   const output = openOutput({
-    json: argv.includes('--json'),
-    quiet: argv.includes('--quiet'),
-    color: !argv.includes('--no-color'),
+    json: flags.includes('--json'),
+    quiet: flags.includes('--quiet'),
+    color: !flags.includes('--no-color'),
   });
   try {
     const program = await programFor(argv, output);
-    await program.parseAsync(splitHomes(argv), { from: 'user' });
+    await program.parseAsync(takesReference(program, verbOf(argv)) ? splitHomes(argv) : argv, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     return report(error, output);
   }
 }
 
+/** Where options end: at `--`, or at the end. What comes after it is text, whatever it looks like. */
+function endOfOptions(argv: readonly string[]): number {
+  const end = argv.indexOf('--');
+  return end < 0 ? argv.length : end;
+}
+
 /** The forms of a claim's home. A folder never looks like one. Source: docs/format.md, field table. */
 const homeReference = /^(?:[a-z][a-z0-9-]{0,30}:)?(?:file|git|https):/;
 
+/** True for a command about something that has a home of its own. */
+function takesReference(program: Command, verb: string | undefined): boolean {
+  return program.commands.some((one) => one.name() === verb && one.options.some(({ long }) => long === '--home-ref'));
+}
+
 /** `--home` names the home folder everywhere, and on claims also the claim's home: the value says which one it is. */
 function splitHomes(argv: readonly string[]): string[] {
-  return argv.map((word, at) => (word === '--home' && homeReference.test(argv[at + 1] ?? '') ? '--home-ref' : word));
+  const end = endOfOptions(argv);
+  return argv.map((word, at) => {
+    const value = word === '--home' ? argv[at + 1] : word.startsWith('--home=') ? word.slice(7) : undefined;
+    const isReference = at < end && value !== undefined && homeReference.test(value);
+    return isReference ? word.replace('--home', '--home-ref') : word;
+  });
 }
 
 async function programFor(argv: readonly string[], output: Output): Promise<Command> {
@@ -48,9 +65,16 @@ async function programFor(argv: readonly string[], output: Output): Promise<Comm
     if (verb !== undefined && name !== verb) continue;
     const module = await load();
     const command = module.makeCommand(cliOf(() => program.opts(), output));
-    program.addCommand(command.copyInheritedSettings(program));
+    program.addCommand(command);
+    inheritSettings(command, program);
   }
   return program;
+}
+
+/** Commander hands settings on to commands that it makes itself only: ours are made elsewhere, some with commands below. */
+function inheritSettings(command: Command, parent: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inheritSettings(child, command);
 }
 
 /** The command that was asked for; undefined when there is none or it is not known (then all are loaded: help, suggestions). */
@@ -69,16 +93,34 @@ Start here:
 Exit codes: 0 ok, 1 failed, 2 usage, 3 unresolved, 4 stale, 5 not confirmed, 6 refused, 7 not found`;
 
 function report(error: unknown, output: Output): number {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0;
-    const message = error.message.replace(/^error: /, '');
-    output.error({ code: 'USAGE', message, hint: 'memctl --help, or memctl COMMAND --help', exit: 2 });
-    return 2;
-  }
+  if (error instanceof CommanderError) return reportUsage(error, output);
   const described = describeError(error);
   output.error(described);
   if (process.env['MEMD_DEBUG'] && error instanceof Error) output.note(error.stack ?? '');
   return described.exit;
+}
+
+function reportUsage(error: CommanderError, output: Output): number {
+  if (error.exitCode === 0) return 0;
+  const noCommand = error.code === 'commander.help';
+  // The help that commander printed says it all to a person.
+  if (noCommand && !output.json) return 2;
+  const [message, meant] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = /^\(Did you mean (.+)\?\)$/.exec(meant ?? '')?.[1];
+  output.error({
+    code: 'USAGE',
+    message: noCommand ? 'no command is named' : (message ?? ''),
+    hint: `${suggestion === undefined ? '' : `did you mean ${suggestion}? `}memctl --help, or memctl COMMAND --help`,
+    exit: 2,
+  });
+  return 2;
+}
+
+// A reader that has seen enough (`memctl log | head`) closes the pipe: that is no failure, and the work goes on.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,5 +1,6 @@
 /** What a person or a script sees. Human text goes to stdout, diagnostics to stderr; with --json stdout is JSON alone. */
 import type { ApiError } from '../daemon/protocol.ts';
+import { terminalJson, terminalText } from './terminal-text.ts';
 
 export interface Output {
   readonly json: boolean;
@@ -7,8 +8,8 @@ export interface Output {
   result(value: unknown, lines: () => readonly string[]): void;
   /** Several results: JSON lines with --json, else the lines. */
   results(values: readonly unknown[], lines: () => readonly string[]): void;
-  /** Bytes as they are, for files shown whole. */
-  raw(text: string): void;
+  /** A generated file shown whole: its JSON with --json, else its text. */
+  file(text: string): void;
   /** A diagnostic for a person; silent with --quiet. */
   note(text: string): void;
   /** Progress of long work: only where stderr is a terminal. */
@@ -31,24 +32,37 @@ export function openOutput(options: OutputOptions): Output {
   const write = (lines: readonly string[]): void => {
     if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
   };
+  const say = (lines: readonly string[]): void => write(lines.map((line) => shownLine(line, color)));
+  const print = (...values: readonly unknown[]): void =>
+    write(values.map((value) => terminalJson(JSON.stringify(value))));
+  const complain = (text: string): void => void process.stderr.write(`${terminalText(text)}\n`);
   return {
     json,
-    result: (value, lines) => write(json ? [JSON.stringify(value)] : lines()),
-    results: (values, lines) => write(json ? values.map((value) => JSON.stringify(value)) : lines()),
-    raw: (text) => void process.stdout.write(text),
+    result: (value, lines) => (json ? print(value) : say(lines())),
+    results: (values, lines) => (json ? print(...values) : say(lines())),
+    file: (text) => void process.stdout.write(json ? terminalJson(text) : terminalText(text)),
     note: (text) => {
-      if (!quiet) process.stderr.write(`${text}\n`);
+      if (!quiet) complain(text);
     },
     progress: (text) => {
       if (!quiet && !json && process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
     },
     error: ({ code, message, hint }) => {
-      if (json) return write([JSON.stringify({ error: { code, message, hint: hint ?? null } })]);
-      process.stderr.write(`memctl: ${message}\n`);
-      if (hint) process.stderr.write(`  next: ${hint}\n`);
+      if (json) return print({ error: { code, message, hint: hint ?? null } });
+      complain(`memctl: ${message}`);
+      if (hint) complain(`  next: ${hint}`);
     },
     strong: (text) => (color ? `\u001B[1m${text}\u001B[22m` : text),
   };
+}
+
+/** A line as a terminal gets it. Bold on and off are the only control characters that are ours. */
+function shownLine(line: string, color: boolean): string {
+  if (!color) return terminalText(line);
+  return line
+    .split(/(\u001B\[(?:1|22)m)/)
+    .map((part, at) => (at % 2 === 1 ? part : terminalText(part)))
+    .join('');
 }
 
 /** Time that has gone since `at`, in the largest fitting unit: `4 min ago`. Claimed times in the future say so. */

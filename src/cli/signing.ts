@@ -10,6 +10,7 @@ import { parseSshPublicKey, type SshPublicKey } from '../crypto/ssh-key.ts';
 import { armorToBlob } from '../crypto/sshsig.ts';
 import { childEnvironment, lastLine } from '../store/child.ts';
 import { Refusal } from '../daemon/refusal.ts';
+import { readTextInput } from './read-input.ts';
 
 /** A private key file and its public half. */
 export interface SigningKeyFile {
@@ -18,10 +19,10 @@ export interface SigningKeyFile {
 }
 
 /** Reads the public half of a private key file: FILE.pub, else asked of ssh-keygen. Refuses SIGN_FAILED. */
-export function openSigningKey(file: string): SigningKeyFile {
+export async function openSigningKey(file: string): Promise<SigningKeyFile> {
   if (!existsSync(file)) throw cannotSign(`there is no key file ${file}`, 'name the private key: --key FILE');
   const pub = `${file}.pub`;
-  const text = existsSync(pub) ? readFileSync(pub, 'utf8') : derivePublic(file);
+  const text = existsSync(pub) ? await readTextInput(pub) : derivePublic(file);
   return { file, publicKey: readPublicKey(text, existsSync(pub) ? pub : file) };
 }
 

@@ -62,6 +62,8 @@ export const indexLinesDefault = 180;
 export const appendBatchMax = 1_000;
 /** Events in one `append --file` transaction. */
 export const transactionEventsMax = 100_000;
+/** Events that one `memctl log` lists at most. */
+export const listedEventsMax = 100_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 
@@ -145,3 +147,21 @@ export const viewLinesMax = 4_000;
 export const conflictTextBytesMax = 600;
 export const conflictSidesMax = 16;
 export const conflictClaimsMax = 8;
+
+/** config.toml: its bytes, and entries of each list or table of names in it. A person writes it. */
+export const configBytesMax = 65_536;
+export const configEntriesMax = 64;
+/** Bytes of a file that is read as a home, before anything is cut out of it: a long document; a log or a dump is none. */
+export const homeFileBytesMax: number = 1_024 * 1_024;
+/** Bytes of a home's text that one recall shows. */
+export const homeTextBytesMax = 16_000;
+/** One git call that reads a home, and one whole https request with its name look-up. A person waits for both. */
+export const homeGitDeadlineMs = 5_000;
+export const homeHttpsDeadlineMs = 10_000;
+/** Folders that are looked at upwards for the root of a project. */
+export const projectDepthMax = 64;
+/** Bytes of a `.memd` file and of the small files of a git folder. */
+export const scopeFileBytesMax = 4_096;
+/** The smallest budgets of a view target: the smallest index and the line that marks it as generated. */
+export const targetBytesMin = 4_200;
+export const targetLinesMin = 41;

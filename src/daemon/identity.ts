@@ -6,7 +6,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { realDisk, replaceFile } from '../store/disk.ts';
+import { OperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
+import { firstIssue } from './first-issue.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Identity {
@@ -18,11 +20,8 @@ export interface Identity {
   readonly listen: string | null;
   /** ssh:// URL that others are told; '' when this host cannot be dialled. */
   readonly address: string;
-  /**
-   * The signer that this machine's operator signs as by default, and the private key file, never the key itself.
-   * `unprotected`: init made that key without a passphrase.
-   */
-  readonly signer: { readonly name: string; readonly key: string; readonly unprotected: boolean } | null;
+  /** The signer that this machine's operator signs as by default, and the private key file, never the key itself. */
+  readonly signer: { readonly name: string; readonly key: string } | null;
 }
 
 const identitySchema: z.ZodType<Identity> = z.strictObject({
@@ -33,20 +32,33 @@ const identitySchema: z.ZodType<Identity> = z.strictObject({
     .nullable(),
   listen: z.string().nullable(),
   address: z.string(),
-  signer: z.strictObject({ name: z.string(), key: z.string(), unprotected: z.boolean() }).nullable(),
+  signer: z.object({ name: z.string(), key: z.string() }).nullable(),
 });
 
 function identityFile(home: Home): string {
   return join(home.keys, 'identity.json');
 }
 
-/** Reads who this home is. Refuses NO_MESH when init, host request or join has not been run here. */
+/**
+ * Reads who this home is. Refuses NO_MESH when init, host request or join has not been run here; fails with KEY_DAMAGED
+ * when the file says nothing that can be used (a crash of the disk can leave it empty).
+ */
 export function readIdentity(home: Home): Identity {
   const file = identityFile(home);
   if (!existsSync(file)) throw noMesh(`${home.dir} holds no memd host yet`);
-  const parsed = identitySchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  const parsed = identitySchema.safeParse(parseJson(readFileSync(file, 'utf8')));
   if (parsed.success) return parsed.data;
-  throw noMesh(`${file} is not readable: ${z.prettifyError(parsed.error)}`);
+  throw new OperatingError('KEY_DAMAGED', `${file} does not say who this host is: ${firstIssue(parsed.error)}`, {
+    hint: 'restore it from a backup of the home; the keys beside it and repo.git are not touched',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** True once init or host request has been run in this home. */

@@ -22,7 +22,6 @@ export interface Founding {
     readonly name: string;
     readonly publicKey: SshPublicKey;
     readonly keyFile: string;
-    readonly unprotected: boolean;
   };
   /** Signs in namespace memd-trust; gives the SSHSIG blob, base64. May ask a person. */
   readonly sign: (message: string) => string;
@@ -60,7 +59,6 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
     const signer = {
       name: founding.signer.name,
       key: founding.signer.keyFile,
-      unprotected: founding.signer.unprotected,
     };
     await writeIdentity(home, { host, mesh: op.id, listen: founding.listen, address, signer });
     return { mesh: op.id };

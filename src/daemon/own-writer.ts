@@ -12,6 +12,7 @@ import { requireSoundHeads, type Beliefs } from './beliefs.ts';
 import { readVerifiedLog, type LogBook } from './log-book.ts';
 import { draftLines, makeBodies, signDrafts, type LogEnd, type Transaction } from './own-log.ts';
 import { Refusal } from './refusal.ts';
+import { gateTransactions } from './secret-gate.ts';
 
 /** Lines from which one commit goes through the bulk path. */
 const bulkLinesMin = 2_000;
@@ -42,8 +43,11 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       const fold = await beliefs.fold();
       requireSoundHeads(beliefs);
       requireSoundLog(beliefs.book, host);
-      const prepared = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
+      const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
+      const { prepared, denials } = await gateTransactions(made, fold, host);
       const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      // The ledger comes last, so that the lines before it are those of the transactions, in their order.
+      bodies.push(...prepare({ events: denials, session: 'secret-gate' }, fold, options));
       if (bodies.length === 0) return answer(prepared, [], fold);
       try {
         writer ??= await openLogWriter(options);
@@ -86,8 +90,8 @@ function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWrit
 
 /** Full ids for unique prefixes; a retract that names nothing withdraws this host's own live claims on the subject. */
 function resolveReferences(event: BodyInput, fold: Fold, host: string): BodyInput {
-  const supersedes =
-    event.kind === 'retract' && event.supersedes === undefined ? ownLiveClaims(event, fold, host) : event.supersedes;
+  const bare = event.kind === 'retract' && event.supersedes === undefined && typeof event.subject === 'string';
+  const supersedes = bare ? ownLiveClaims(event, fold, host) : event.supersedes;
   return {
     ...event,
     ...(supersedes === undefined ? {} : { supersedes: fullIds(supersedes, fold) }),

@@ -15,6 +15,7 @@ export type RefusalCode =
   | 'AUDIENCE_UNKNOWN'
   | 'TOO_MANY_EVENTS'
   | 'LINE_TOO_LONG'
+  | 'SECRET_FOUND'
   | 'ID_UNKNOWN'
   | 'ID_AMBIGUOUS'
   | 'SUBJECT_UNKNOWN'
@@ -30,6 +31,7 @@ export type RefusalCode =
   | 'SIGN_FAILED'
   | 'NOT_CONFIRMED'
   | 'IMPORT_UNREADABLE'
+  | 'INPUT_UNREADABLE'
   | 'OWN_LOG_DAMAGED'
   | 'STOPPING';
 

@@ -24,15 +24,29 @@ export function readJsonLines(bytes: Uint8Array, name: string): ImportPlan {
   const events: BodyInput[] = [];
   const skipped: ImportRemark[] = [];
   const noted: ImportRemark[] = [];
-  for (const [i, line] of splitLines(bytes).entries()) {
-    if (isBlank(line)) continue;
-    const what = `${name} line ${i + 1}`;
-    const read = readJsonLine(line);
+  for (const { what, record } of readRecords(bytes, name)) {
+    const read = record.ok ? readEvent(record.value) : record;
     if (!read.ok) skipped.push({ what, why: read.detail });
     else events.push(read.value.event);
     if (read.ok && read.value.hadSession) noted.push({ what, why: 'its session is replaced by import:jsonl' });
   }
   return { kind: 'jsonl', events, skipped, noted };
+}
+
+/** One line that is not blank: where it stands (`NAME line N`), and its fields or why it has none. */
+export interface RecordLine {
+  readonly what: string;
+  readonly record: Result<Readonly<Record<string, unknown>>, JsonLineFault>;
+}
+
+/**
+ * Reads JSON lines as objects, strictly: UTF-8 only (a byte order mark may stand first), no key twice, no field that the
+ * host sets. Split at 0x0A only; blank lines carry nothing. Pure.
+ */
+export function* readRecords(bytes: Uint8Array, name: string): Generator<RecordLine> {
+  for (const [i, line] of splitLines(bytes).entries()) {
+    if (!isBlank(line)) yield { what: `${name} line ${i + 1}`, record: readRecord(line) };
+  }
 }
 
 function splitLines(bytes: Uint8Array): readonly Uint8Array[] {
@@ -50,7 +64,7 @@ function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
-function readJsonLine(line: Uint8Array): Result<JsonLine, JsonLineFault> {
+function readRecord(line: Uint8Array): RecordLine['record'] {
   if (line.length > lineBytesMax) return refuse('TOO_LONG', `${line.length} bytes, more than a line of a log may have`);
   const text = decodeUtf8(line)?.replace(/^\uFEFF/, '');
   if (text === undefined) return refuse('NOT_UTF8', 'not UTF-8 text');
@@ -58,7 +72,11 @@ function readJsonLine(line: Uint8Array): Result<JsonLine, JsonLineFault> {
   if (!record.ok) return record;
   const stamped = stampFields.filter((field) => Object.hasOwn(record.value, field));
   if (stamped.length > 0) return refuse('NOT_PLAIN', `it has ${stamped.join(', ')}: from a log, not a plain event`);
-  const { session, ...input } = record.value;
+  return record;
+}
+
+function readEvent(record: Readonly<Record<string, unknown>>): Result<JsonLine, JsonLineFault> {
+  const { session, ...input } = record;
   const event = plainEvent(input as unknown as BodyInput);
   return event.ok ? ok({ event: event.value, hadSession: session !== undefined }) : event;
 }

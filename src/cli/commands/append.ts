@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { BodyInput } from '../../core/event.ts';
+import { readRecords } from '../../agent/import/json-lines.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
+import { readInput } from '../read-input.ts';
 import { sessionOf } from './claim.ts';
 
 /** append --file: many events as JSON lines, all or nothing. */
@@ -20,30 +21,23 @@ Example:
   memctl append --file events.jsonl`,
     )
     .action(async (options: { file: string; session?: string }) => {
-      const text = readFileSync(options.file === '-' ? 0 : options.file, 'utf8');
-      const events = readEvents(text, options.file);
+      const events = await readEvents(options.file);
       const { results } = await cli.call('append', { events, session: sessionOf(options.session) });
       cli.output.results(results, () => [`${results.length} events appended`]);
     });
 }
 
-function readEvents(text: string, file: string): BodyInput[] {
-  const lines = text.split('\n');
-  const events: BodyInput[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === '') continue;
-    events.push(readEvent(line, `${file} line ${index + 1}`));
-  }
+/** Every event of the file, or a refusal that names the first line that is none. */
+async function readEvents(file: string): Promise<BodyInput[]> {
+  const name = file === '-' ? 'stdin' : file;
+  const events = Array.from(readRecords(await readInput(file), name), ({ what, record }) => {
+    if (record.ok) return record.value as unknown as BodyInput;
+    throw invalid(`${what}: ${record.detail}; nothing was appended`);
+  });
+  if (events.length === 0) throw invalid(`${name} holds no event`);
   return events;
 }
 
-function readEvent(line: string, where: string): BodyInput {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new Refusal({ code: 'EVENT_INVALID', message: `${where} is not JSON; nothing was appended`, exit: 2 });
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as BodyInput;
-  throw new Refusal({ code: 'EVENT_INVALID', message: `${where} is not a JSON object; nothing was appended`, exit: 2 });
+function invalid(message: string): Refusal {
+  return new Refusal({ code: 'EVENT_INVALID', message, hint: 'memctl append --help shows a line', exit: 2 });
 }

@@ -1,9 +1,9 @@
 /** assert, lesson, decide, question, retract: one event each. Host, time and nonce are set by the process that appends. */
-import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { BodyInput, Kind } from '../../core/event.ts';
 import type { AppendedJson } from '../../daemon/api-types.ts';
 import { shortId } from '../output.ts';
+import { readTextInput } from '../read-input.ts';
 import type { Cli } from '../context.ts';
 
 interface ClaimOptions {
@@ -126,7 +126,7 @@ function makeVerb(cli: Cli, verb: Verb): Command {
   return command
     .addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`)
     .action(async (subject: string, content: string | undefined, options: Record<string, string>) => {
-      await append(cli, eventOf(verb.kind, subject, content, options), sessionOf(options.session));
+      await append(cli, await eventOf(verb.kind, subject, content, options), sessionOf(options.session));
     });
 }
 
@@ -152,14 +152,13 @@ export function sessionOf(option: string | undefined): string {
   return option ?? process.env['MEMCTL_SESSION'] ?? 'cli';
 }
 
-function eventOf(
+async function eventOf(
   kind: Kind,
   subject: string,
   content: string | undefined,
   options: ClaimOptions & { readonly homeRef?: string },
-): BodyInput {
-  const text =
-    options.textFile === undefined ? undefined : readFileSync(options.textFile === '-' ? 0 : options.textFile, 'utf8');
+): Promise<BodyInput> {
+  const text = options.textFile === undefined ? undefined : await readTextInput(options.textFile);
   const given = {
     content,
     value: options.value,

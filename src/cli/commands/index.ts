@@ -11,6 +11,6 @@ export function makeCommand(cli: Cli): Command {
     .action(async (options: { audience: string; path?: boolean }) => {
       const index = await cli.call('index', { audience: options.audience });
       if (options.path) cli.output.result({ path: index.path }, () => [index.path]);
-      else cli.output.raw(cli.output.json ? index.json : index.markdown);
+      else cli.output.file(cli.output.json ? index.json : index.markdown);
     });
 }

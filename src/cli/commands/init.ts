@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { initMesh, requireNoMesh } from '../../daemon/init-mesh.ts';
+import { isUnprotectedKey } from '../../daemon/signer-key.ts';
 import { homePaths } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
 import { chooseFirstSigner, slugOf } from '../first-signer.ts';
@@ -57,13 +58,8 @@ export async function runInit(
     listen: options.listen ?? null,
     address: options.address,
     machine: hostname(),
-    signer: {
-      name: signer.name,
-      publicKey: signer.key.publicKey,
-      keyFile: signer.key.file,
-      unprotected: signer.unprotected,
-    },
+    signer: { name: signer.name, publicKey: signer.key.publicKey, keyFile: signer.key.file },
     sign: (message) => signWithKey(signer.key, 'memd-trust', message),
   });
-  return { mesh, host, signer: signer.name, key: signer.key.file, unprotected: signer.unprotected };
+  return { mesh, host, signer: signer.name, key: signer.key.file, unprotected: isUnprotectedKey(signer.key.file) };
 }

@@ -1,9 +1,9 @@
 /** status: is it running, in step, and what is wrong. */
-import { existsSync } from 'node:fs';
 import type { Alarm, StateCounts } from '../../core/fold/state.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
+import { isUnprotectedKey } from '../signer-key.ts';
 import type { Engine } from '../engine.ts';
 import type { LogCut } from '../log-book.ts';
 
@@ -101,8 +101,8 @@ function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
 
 function warningsOf(engine: Engine): string[] {
   const { signer } = engine.identity;
-  if (signer === null || !existsSync(signer.key)) return [];
-  return signer.unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : [];
+  if (signer === null || !isUnprotectedKey(signer.key)) return [];
+  return [`${signer.key} has no passphrase: any process of this user can sign with it`];
 }
 
 function newestEvent(database: StateDatabase, heads: Heads): string | undefined {

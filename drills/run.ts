@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import path from 'node:path';
-import { runDrill, type Drill, type Outcome } from './lib/drill.ts';
+import { exitCodeOf, runDrill, type Drill, type Outcome } from './lib/drill.ts';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const notDrills = new Set(['run.ts', 'sim.ts']);
@@ -82,7 +82,7 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(
     `${count('PASS')} passed, ${count('FAIL')} failed, ${count('SKIPPED')} skipped; again with --seed=${call.seed}`,
   );
-  return count('FAIL') > 0 || (count('SKIPPED') > 0 && !call.allowSkip) ? 1 : 0;
+  return exitCodeOf(outcomes, call.allowSkip);
 }
 
 // Whatever a failed drill left running (a client, a timer) ends here.

@@ -55,6 +55,12 @@ export interface DrillContext {
 
 export type Outcome = { readonly kind: 'PASS' } | { readonly kind: 'FAIL' | 'SKIPPED'; readonly reason: string };
 
+/** Exit code of a run: 1 when a drill failed, or was skipped and that was not allowed. */
+export function exitCodeOf(outcomes: readonly Outcome[], allowSkip: boolean): 0 | 1 {
+  const good = outcomes.every(({ kind }) => kind === 'PASS' || (kind === 'SKIPPED' && allowSkip));
+  return good ? 0 : 1;
+}
+
 export interface RunOptions {
   readonly seed: number;
   readonly options: ReadonlyMap<string, string>;

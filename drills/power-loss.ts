@@ -42,6 +42,11 @@ function whyNot(): string | undefined {
   } catch {
     return 'mkfs.ext4 is not installed (package e2fsprogs)';
   }
+  try {
+    root('losetup', ['--find']);
+  } catch {
+    return 'no loop device can be used here';
+  }
   return undefined;
 }
 

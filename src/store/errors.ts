@@ -12,7 +12,6 @@ export type OperatingCode =
   | 'HOME_NOT_ABSOLUTE'
   | 'HOME_MISSING'
   | 'HOME_UNSAFE'
-  | 'HOME_EXISTS'
   | 'HOME_PATH_TOO_LONG'
   | 'HOME_LOCKED'
   | 'HOME_LOCK_DAMAGED'
@@ -50,7 +49,6 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   HOME_NOT_ABSOLUTE: 'never',
   HOME_MISSING: 'never',
   HOME_UNSAFE: 'never',
-  HOME_EXISTS: 'never',
   HOME_PATH_TOO_LONG: 'never',
   HOME_LOCKED: 'later',
   HOME_LOCK_DAMAGED: 'never',
@@ -87,6 +85,10 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   DATABASE_FAILED: 'later',
   DATABASE_DAMAGED: 'now',
 };
+
+/** The next step when the repository is damaged; one place, since a repair command will take over from it. */
+export const restoreHint =
+  'memctl verify --deep names all that is damaged; restore repo.git from a backup, or copy the branch from another host';
 
 /** What an `OperatingError` is made of. */
 export interface OperatingErrorOptions {

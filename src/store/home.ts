@@ -21,6 +21,10 @@ export interface Home {
   readonly lockNote: string;
   readonly lastHeads: string;
   readonly marker: string;
+  /** Skips and failures of harness hooks. */
+  readonly hooksLog: string;
+  /** What sessions were given at their start. */
+  readonly injected: string;
 }
 
 /** Bytes of a unix socket path that every system takes (Linux 107, macOS 103). */
@@ -47,6 +51,8 @@ export function homePaths(dir: string): Home {
     lockNote: at('memd.lock.owner'),
     lastHeads: at('last-heads.json'),
     marker: at('machine.marker'),
+    hooksLog: at('hooks.log'),
+    injected: at('injected.jsonl'),
   };
 }
 
@@ -173,7 +179,7 @@ export function checkPrivateFile(file: string): void {
   } catch (error) {
     throw new OperatingError('KEY_MISSING', `cannot open key file ${file}: ${systemCode(error)}`, {
       cause: error,
-      hint: 'restore it from a backup, or give this host new keys: memctl host recover',
+      hint: 'restore it from a backup; without it, move the home aside and enrol this machine again under a new host name',
     });
   }
   const uid = process.getuid?.();

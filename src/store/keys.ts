@@ -88,6 +88,6 @@ function readKey(file: string): HostKey {
 
 function damagedKey(file: string, detail: string): OperatingError {
   return new OperatingError('KEY_DAMAGED', `key file ${file} is damaged: ${detail}`, {
-    hint: 'restore it from a backup, or give this host new keys: memctl host recover',
+    hint: 'restore it from a backup; without it, move the home aside and enrol this machine again under a new host name',
   });
 }

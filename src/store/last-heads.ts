@@ -6,7 +6,7 @@
 import fs from 'node:fs';
 import { assert } from '../crypto/result.ts';
 import { realDisk, replaceFile, type Disk } from './disk.ts';
-import { diskError, OperatingError, systemCode } from './errors.ts';
+import { diskError, OperatingError, restoreHint, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
 
 /** The last line of a log that was held, and its commit. */
@@ -115,13 +115,13 @@ export function checkLastTrust(last: LastHeads['trust'], current: { oid: string 
     'BRANCH_REWOUND',
     `branch trust holds ${current.ops} ops; last-heads.json saw ${last.ops} (commit ${last.oid.slice(0, 12)})`,
     {
-      hint: 'nothing is written until it is restored: run memctl doctor --repair',
+      hint: `nothing is written until it is restored: ${restoreHint}`,
     },
   );
 }
 
 function rewound(host: string, reason: string): OperatingError {
   return new OperatingError('BRANCH_REWOUND', `log ${host}: ${reason} (last-heads.json)`, {
-    hint: 'nothing is written until it is restored: run memctl doctor --repair; a restored backup fetches its own log from peers first',
+    hint: `nothing is written until it is restored: ${restoreHint}`,
   });
 }

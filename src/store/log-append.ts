@@ -87,7 +87,7 @@ export function commitMessage(host: string, lines: number): string {
 /** `LOG_FULL`: all 64³ segments are used. */
 export function logFull(host: string): OperatingError {
   return new OperatingError('LOG_FULL', `log ${host} is full`, {
-    hint: 'give this machine a new host name: memctl host recover',
+    hint: 'move the home aside and enrol this machine again under a new host name: memctl host request',
   });
 }
 

@@ -7,7 +7,7 @@ import { segmentBytesMax, segmentFanout, segmentSealBytes } from '../core/limits
 import { segmentPath, splitLines } from '../core/segments.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeCommit, decodeTree, type TreeEntry } from './git/object-id.ts';
-import { OperatingError } from './errors.ts';
+import { OperatingError, restoreHint } from './errors.ts';
 import { type ObjectFault, type ObjectReader, type ReadObject } from './git/reader.ts';
 
 /** One segment file of a log. */
@@ -192,6 +192,6 @@ export function logError(
 ): OperatingError {
   const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
   return new OperatingError(code, `log ${host}: ${fault.detail}`, {
-    hint: 'run: memctl doctor --repair (it restores the log from peers, or from the plain copy in logs/)',
+    hint: restoreHint,
   });
 }

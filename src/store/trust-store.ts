@@ -6,7 +6,7 @@
 import { trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
-import { OperatingError } from './errors.ts';
+import { OperatingError, restoreHint } from './errors.ts';
 import {
   decodeCommit,
   decodeTree,
@@ -156,7 +156,7 @@ export async function readTrust(repository: Repository): Promise<StoredTrust> {
 function trustError(fault: { code: TrustTreeFault; detail: string }): OperatingError {
   const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
   return new OperatingError(code, `branch trust: ${fault.detail}`, {
-    hint: 'run: memctl doctor --repair (it takes the trust set from peers again)',
+    hint: restoreHint,
   });
 }
 

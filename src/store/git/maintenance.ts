@@ -5,7 +5,7 @@ import path from 'node:path';
 import { maintenanceDeadlineMs } from '../../core/limits.ts';
 import { syncDirectories } from '../disk.ts';
 import { failedChild } from '../child.ts';
-import { printable } from '../errors.ts';
+import { printable, restoreHint } from '../errors.ts';
 import type { Problem } from '../problem.ts';
 import { runOrdinary } from './porcelain.ts';
 import { runGit, type Repository } from './repository.ts';
@@ -54,7 +54,7 @@ function describe(repository: Repository, line: string): Problem {
     file: packed ?? (loose !== undefined && fs.existsSync(loose) ? loose : repository.gitDir),
     place: oid === undefined ? 'repository' : `object ${oid}`,
     detail: printable(line),
-    hint: 'run: memctl doctor --repair',
+    hint: restoreHint,
   };
 }
 

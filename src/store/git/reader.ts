@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { startChild, type RunningChild, failedChild } from '../child.ts';
-import { diskError, isOperatingError, OperatingError, systemCode } from '../errors.ts';
+import { diskError, isOperatingError, OperatingError, restoreHint, systemCode } from '../errors.ts';
 import { isOid, objectId, type ObjectType } from './object-id.ts';
 import { gitRequest, type ObjectView } from './repository.ts';
 
@@ -318,7 +318,7 @@ export function objectError(answer: ObjectFault, where: string): OperatingError 
     missing ? 'OBJECT_MISSING' : 'OBJECT_DAMAGED',
     `${where}: object ${answer.oid} is ${missing ? 'missing' : 'damaged'}: ${answer.detail}`,
     {
-      hint: 'run: memctl doctor --repair (it fetches the object again from peers, or rebuilds it from the plain copies)',
+      hint: restoreHint,
     },
   );
 }

@@ -7,14 +7,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { assert } from '../../crypto/result.ts';
 import { makeDirectories } from '../disk.ts';
-import { diskError, OperatingError, systemCode } from '../errors.ts';
+import { diskError, OperatingError, restoreHint, systemCode } from '../errors.ts';
 import { isOid } from './object-id.ts';
 import type { Repository } from './repository.ts';
 
 /** Names that this program reads and writes; a name from elsewhere cannot leave the refs folder. */
 const refPattern = /^refs\/(heads\/(log|view)\/[a-z][a-z0-9-]{0,30}|heads\/trust|memd\/[a-z0-9-]{1,64})$/;
-
-const repairHint = 'run: memctl doctor --repair (it restores the branch from peers and plain copies)';
 
 /** Branch of a host's log. */
 export function logRef(host: string): string {
@@ -39,7 +37,7 @@ function readIfThere(file: string): Buffer | undefined {
 }
 
 function damaged(file: string, reason: string): OperatingError {
-  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: repairHint });
+  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: restoreHint });
 }
 
 function parseLoose(file: string, bytes: Buffer): string {

@@ -96,7 +96,7 @@ export function openRepository(dir: string, options: { disk?: Disk } = {}): Repo
   for (const part of ['HEAD', 'objects', 'refs']) {
     if (fs.existsSync(path.join(dir, part))) continue;
     throw new OperatingError('REPOSITORY_MISSING', `${dir} is not a complete git repository: ${part} is missing`, {
-      hint: 'if the home was restored from a backup, restore repo.git too; else run: memctl doctor --repair',
+      hint: 'restore repo.git from a backup, or move the home aside and join again',
     });
   }
   const uid = process.getuid?.();

@@ -62,7 +62,7 @@ describe('last heads', () => {
       expect.objectContaining({
         code: 'BRANCH_REWOUND',
         message: expect.stringMatching(message),
-        hint: expect.stringContaining('doctor'),
+        hint: expect.stringContaining('restore'),
       }),
     );
     expect(() => checkLastHead('alpha', last, current)).toThrow(/line 5 \(link 555555555555, commit aaaaaaaaaaaa\)/);

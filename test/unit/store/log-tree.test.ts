@@ -157,7 +157,7 @@ describe('the tree of a log', () => {
     await expect(store.readLog('alpha')).rejects.toMatchObject({
       code: 'OBJECT_DAMAGED',
       message: expect.stringMatching(/^log alpha: 00\/00\/01\.jsonl: .* is empty$/),
-      hint: expect.stringContaining('memctl doctor'),
+      hint: expect.stringContaining('memctl verify'),
     });
   });
 });

@@ -51,7 +51,7 @@ describe('reading a branch', () => {
       expect.objectContaining({
         code: 'REF_DAMAGED',
         message: expect.stringContaining(file(repository)),
-        hint: expect.stringContaining('doctor'),
+        hint: expect.stringContaining('restore'),
       }),
     );
     expect(() => listLogs(repository)).toThrow(expect.objectContaining({ code: 'REF_DAMAGED' }));

@@ -41,7 +41,8 @@ async function reach<T>(home: string, output: Output, use: (call: Call) => Promi
   }
   const { openEngine } = await import('../daemon/engine.ts');
   const { handleRequest } = await import('../daemon/handlers.ts');
-  const engine = await openEngine({ home, daemon: false, progress });
+  const { readConfig } = await import('../daemon/config.ts');
+  const engine = await openEngine({ home, daemon: false, config: readConfig(process.env), progress });
   try {
     return await use((method, params) => handleRequest(engine, method, params, progress) as never);
   } finally {

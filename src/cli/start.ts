@@ -1,5 +1,6 @@
 /** `npm start`: a mesh of one if there is none, then memd in the foreground, and what to do next. */
 import { join } from 'node:path';
+import { readConfig } from '../daemon/config.ts';
 import { describeError } from '../daemon/describe-error.ts';
 import { hasIdentity } from '../daemon/identity.ts';
 import { stopOnSignals } from '../daemon/stop-on-signals.ts';
@@ -18,7 +19,7 @@ async function start(argv: readonly string[]): Promise<void> {
       `host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: ssh-keygen -p -f KEY)' : ''}`,
     );
   }
-  const memd = await startMemd({ home, listen: valueOf(argv, '--listen') });
+  const memd = await startMemd({ home, listen: valueOf(argv, '--listen'), config: readConfig(process.env) });
   stopOnSignals(memd);
   say(`memd runs: host ${memd.host}, ssh ${memd.listen}`);
   say(`home   ${home}`);

@@ -165,3 +165,39 @@ export const scopeFileBytesMax = 4_096;
 /** The smallest budgets of a view target: the smallest index and the line that marks it as generated. */
 export const targetBytesMin = 4_200;
 export const targetLinesMin = 41;
+
+/** config.toml: its bytes, and entries of each list or table of names in it. A person writes it. */
+export const configBytesMax = 65_536;
+export const configEntriesMax = 64;
+/** Bytes of a file that is read as a home, before anything is cut out of it: a long document; a log or a dump is none. */
+export const homeFileBytesMax: number = 1_024 * 1_024;
+/** Bytes of a home's text that one recall shows. */
+export const homeTextBytesMax = 16_000;
+/** One git call that reads a home, and one whole https request with its name look-up. A person waits for both. */
+export const homeGitDeadlineMs = 5_000;
+export const homeHttpsDeadlineMs = 10_000;
+/** Folders that are looked at upwards for the root of a project. */
+export const projectDepthMax = 64;
+/** Bytes of a `.memd` file and of the small files of a git folder. */
+export const scopeFileBytesMax = 4_096;
+/** The smallest budgets of a view target: the smallest index and the line that marks it as generated. */
+export const targetBytesMin = 4_200;
+export const targetLinesMin = 41;
+
+/** Session start: Claude Code cuts hook text at 10 000 characters, Codex at 2 500 tokens of 4 bytes; this is below both. */
+export const sessionTextBytesMax = 9_000;
+/** The first part of it stands alone: a harness that previews long text shows about this much. All that subagents get. */
+export const sessionFirstBytesMax = 2_000;
+/** The note at a prompt about what changed since: bytes, and subjects named. */
+export const sessionNoteBytesMax = 1_500;
+export const sessionNoteSubjectsMax = 8;
+/** Sessions whose given rows memd keeps in memory; older ones are read from their record. */
+export const sessionsKeptMax = 256;
+/** Bytes of hook input that are read; a prompt with a file pasted into it can be long, and only ids are needed. */
+export const hookInputBytesMax: number = 4 * 1_024 * 1_024;
+/** How long a hook waits for its input to end, and for memd to answer, before it goes on without. */
+export const hookInputWaitMs = 300;
+export const hookAnswerWaitMs = 700;
+/** Bytes of hooks.log and of injected.jsonl; one older file of each is kept beside. */
+export const hooksLogBytesMax = 131_072;
+export const injectedBytesMax: number = 2 * 1_024 * 1_024;

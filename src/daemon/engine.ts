@@ -17,6 +17,7 @@ import { sweepHome } from '../store/sweep.ts';
 import type { AppendedJson } from './api-types.ts';
 import { createAppendQueue, type AppendQueue } from './append-queue.ts';
 import { openBeliefs, type Beliefs } from './beliefs.ts';
+import type { Config } from './config.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
 import { createOwnWriter } from './own-writer.ts';
@@ -29,6 +30,8 @@ export interface EngineOptions {
   readonly home: string;
   /** True in memd: derived files follow on a timer, and statuses say that a daemon runs. */
   readonly daemon: boolean;
+  /** What config.toml says; every default without it. */
+  readonly config?: Config;
   readonly log?: Logger;
   /** Told when the charter may say something else than before. */
   readonly onCharter?: () => void;
@@ -117,7 +120,8 @@ function assemble(parts: Parts): Engine {
   };
   const peers = createPeers({
     node: meshNode(parts, { keys, beliefs, trust: () => trust, admitTrust }),
-    addressOf: (host) => peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
+    addressOf: (host) =>
+      options.config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
   });
   return {
     daemon,
@@ -134,10 +138,7 @@ function assemble(parts: Parts): Engine {
     trust: () => trust,
     append: (transaction) => queue.submit(transaction),
     admitTrust,
-    async rebuild(said) {
-      await queue.idle();
-      await beliefs.rebuild(said);
-    },
+    rebuild: (said) => queue.alone(() => beliefs.rebuild(said)),
     ports: () => ports,
     listening: (now) => void (ports = now),
     async close() {

@@ -1,8 +1,10 @@
 /** Command line of memd. */
 import { Command, CommanderError } from 'commander';
 import { resolveHome } from '../store/home.ts';
+import { readConfig } from './config.ts';
+import { defaultSync } from './config-schema.ts';
 import { describeError } from './describe-error.ts';
-import { defaultSync, startMemd } from './memd.ts';
+import { startMemd } from './memd.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import { version } from './version.ts';
 
@@ -18,8 +20,11 @@ function readFlags(argv: readonly string[]): Flags {
     .description('the memd daemon: serves peers, fetches from them, folds, writes the index')
     .version(version)
     .option('--home <DIR>', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
-    .option('--listen <ADDR:PORT>', 'where the ssh server listens (default: as init recorded)')
-    .option('--sync <CRON>', `fetch schedule with seconds (default: '${defaultSync}')`)
+    .option(
+      '--listen <ADDR:PORT>',
+      'where the ssh server listens (default: as config.toml says, else as init recorded)',
+    )
+    .option('--sync <CRON>', `fetch schedule with seconds (default: as config.toml says, else '${defaultSync}')`)
     .option('--foreground', 'stay in the foreground (it always does; systemd runs it so)')
     .option('--json', 'print the ready line as JSON')
     .addHelpText(
@@ -34,7 +39,7 @@ function readFlags(argv: readonly string[]): Flags {
 async function main(argv: readonly string[]): Promise<void> {
   const flags = readFlags(argv);
   const home = resolveHome({ flag: flags.home, env: process.env });
-  const memd = await startMemd({ home, listen: flags.listen, sync: flags.sync });
+  const memd = await startMemd({ home, listen: flags.listen, sync: flags.sync, config: readConfig(process.env) });
   stopOnSignals(memd);
   const { host, listen, socket } = memd;
   const ready = flags.json

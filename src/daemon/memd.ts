@@ -3,6 +3,8 @@ import cron from 'node-cron';
 import { pino, type Logger } from 'pino';
 import { socketAddress } from '../store/home.ts';
 import { serveApi, type ApiServer } from './api-server.ts';
+import type { Config } from './config.ts';
+import { defaultSync } from './config-schema.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
@@ -13,10 +15,12 @@ import { Refusal } from './refusal.ts';
 export interface MemdOptions {
   /** Absolute home folder. */
   readonly home: string;
-  /** ADDRESS:PORT; undefined takes what init recorded. */
+  /** ADDRESS:PORT; undefined takes what the config says, else what init recorded. */
   readonly listen?: string | undefined;
-  /** Cron expression of the fetch schedule, with seconds. */
+  /** Cron expression of the fetch schedule, with seconds; undefined takes the config's. */
   readonly sync?: string | undefined;
+  /** What config.toml says; every default without it. */
+  readonly config?: Config | undefined;
 }
 
 export interface Memd {
@@ -29,30 +33,28 @@ export interface Memd {
   stop(): Promise<void>;
 }
 
-/** Every half minute; the jitter spreads hosts that started together. */
-export const defaultSync = '*/30 * * * * *';
+/** Spreads hosts that started together. */
 const syncJitterMs = 5_000;
 
 /** Starts the daemon. Resolves once it serves. */
 export async function startMemd(options: MemdOptions): Promise<Memd> {
-  const schedule = options.sync ?? defaultSync;
-  if (!cron.validate(schedule)) {
-    throw new Refusal({
-      code: 'BAD_REQUEST',
-      message: `--sync ${schedule} is not a cron expression`,
-      hint: `for example --sync '${defaultSync}'`,
-      exit: 2,
-    });
-  }
+  const { config } = options;
+  const schedule = requireSchedule(options);
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
   let follow = (): void => undefined;
-  const engine = await openEngine({ home: options.home, daemon: true, log, onCharter: () => follow() });
+  const engine = await openEngine({
+    home: options.home,
+    daemon: true,
+    ...(config === undefined ? {} : { config }),
+    log,
+    onCharter: () => follow(),
+  });
   const ends: (() => Promise<unknown>)[] = [() => engine.close()];
   const stop = async (): Promise<void> => {
     for (const end of ends.splice(0).toReversed()) await end();
   };
   try {
-    const ssh = await openSshListener(engine, options.listen ?? engine.identity.listen);
+    const ssh = await openSshListener(engine, options.listen ?? config?.ssh.listen ?? engine.identity.listen);
     ends.push(ssh.close);
     follow = () => void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     ends.push((await openApi(engine, log)).close);
@@ -64,6 +66,17 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     await stop();
     throw error;
   }
+}
+
+function requireSchedule({ sync, config }: MemdOptions): string {
+  const schedule = sync ?? config?.sync.schedule ?? defaultSync;
+  if (cron.validate(schedule)) return schedule;
+  throw new Refusal({
+    code: sync === undefined ? 'CONFIG_INVALID' : 'BAD_REQUEST',
+    message: `${sync === undefined ? `${config?.file ?? ''}: sync.schedule` : '--sync'} ${schedule} is not a cron expression`,
+    hint: `for example ${defaultSync}`,
+    exit: 2,
+  });
 }
 
 function openApi(engine: Engine, log: Logger): Promise<ApiServer> {

@@ -16,6 +16,8 @@ export type RefusalCode =
   | 'TOO_MANY_EVENTS'
   | 'LINE_TOO_LONG'
   | 'SECRET_FOUND'
+  | 'CONFIG_INVALID'
+  | 'SCOPE_INVALID'
   | 'ID_UNKNOWN'
   | 'ID_AMBIGUOUS'
   | 'SUBJECT_UNKNOWN'

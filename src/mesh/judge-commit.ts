@@ -62,16 +62,13 @@ export async function judgeCommit(context: JudgeContext, commit: string): Promis
   const ours = base.layout.segments;
   const same = equalSegments(base.layout, layout);
   if (same < ours.length - 1 || layout.segments.length < ours.length) return compareLines(context, base, layout);
-  const start = { seq: base.tip.seq, link: base.tip.link };
-  if (same === ours.length) {
-    if (layout.segments.length === same) return { kind: 'same' };
-    return extendFrom(context, { layout, from: same, skipBytes: 0, start });
-  }
+  if (same === ours.length && layout.segments.length === same) return { kind: 'same' };
+  // Also when our last segment is unchanged: a further one may follow it only if it is full.
   const open = await readOpen(context, layout, ours.length - 1);
   if ('code' in open) return refused(open);
   const isPrefix = open.length >= base.open.length && open.subarray(0, base.open.length).equals(base.open);
   if (!isPrefix) return compareLines(context, base, layout);
-  return extendFrom(context, { layout, from: ours.length - 1, skipBytes: base.open.length, start });
+  return extendFrom(context, { layout, from: ours.length - 1, skipBytes: base.open.length, start: base.tip });
 }
 
 function refused(fault: AdmissionFault): Judgement {

@@ -69,6 +69,8 @@ interface Live {
   readonly ready: Promise<Result<true, ConnectionFault>>;
   ended: boolean;
   used: boolean;
+  /** We ended it: whatever happens to it then says nothing about the peer. */
+  leaving: boolean;
 }
 
 const stderrBytesMax = 4_096;
@@ -133,11 +135,12 @@ function dial(options: PeerConnectionOptions): Live {
     socket,
     ended: false,
     used: false,
+    leaving: false,
     ready: new Promise((resolve) => {
       client.on('ready', () => resolve(ok(true)));
       client.on('error', (error: Error) => {
         firstError ??= error;
-        resolve(dialFault(error, strangerKey));
+        resolve(live.leaving ? refuse('CLOSED', 'the connection was given up') : dialFault(error, strangerKey));
       });
       client.on('close', () => {
         live.ended = true;
@@ -187,6 +190,8 @@ function dialFault(
   if (error.level === 'client-socket' || error.level === 'client-dns') {
     return error.code === 'ETIMEDOUT' ? refuse('TIMEOUT', detail) : refuse('UNREACHABLE', detail);
   }
+  // Its limits are reached, or it is just starting: no fault of its protocol.
+  if (error.message === 'Connection lost before handshake') return refuse('CLOSED', 'the peer hung up before login');
   return refuse('PROTOCOL', detail);
 }
 
@@ -274,6 +279,7 @@ export function exitFault(code: number | null | undefined, said: string): Result
 /** Says goodbye, and does not wait for an answer. */
 function hangUp(live: Live): void {
   live.ended = true;
+  live.leaving = true;
   live.client.end();
   const timer = setTimeout(() => live.socket.destroy(), meshCloseGraceMs);
   timer.unref();

@@ -212,6 +212,16 @@ describe('a tree that is no log', () => {
     expect((await expectRefused(pair)).code).toMatch(/^(TREE_SHAPE|PACK_REFUSED)$/);
   });
 
+  test('new lines in a segment of their own, behind ours that is unchanged and not full, are refused', async () => {
+    const pair = await startPair();
+    const { alpha, held } = pair;
+    const more = makeLines('alpha', last(held), ['four']);
+    const folder = { '00': { '00': { '00.jsonl': leaf(text(held)), '01.jsonl': leaf(text(more)) } } };
+    const tree = await writeTree(alpha.repository, folder);
+    announce(alpha, await writeCommit(alpha.repository, tree, alpha.tips.get('alpha')?.oid ?? ''), last(more));
+    expect(await expectRefused(pair)).toMatchObject({ code: 'TREE_SHAPE' });
+  });
+
   test('a segment of 1 MiB is refused by its size, unread', async () => {
     const pair = await startPair();
     const { alpha, held } = pair;

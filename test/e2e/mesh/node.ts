@@ -1,7 +1,7 @@
 /** A whole node in process: repository, trust set, log book, ssh server and peers. What the daemon does, without the fold. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { eventId, makeBody } from '../../../src/core/event.ts';
+import { makeBody } from '../../../src/core/event.ts';
 import { buildLine, type Line } from '../../../src/core/line.ts';
 import type { VerifiedLine } from '../../../src/core/log.ts';
 import { charterOf, type Charter } from '../../../src/core/trust/charter.ts';
@@ -186,9 +186,4 @@ export function introduce(...nodes: readonly TestNode[]): void {
     for (const other of nodes)
       if (other !== node) node.addresses.set(other.name, `ssh://127.0.0.1:${other.server.port}`);
   }
-}
-
-/** Id of the event of a line. */
-export function idOf(line: Line): string {
-  return line.body === null ? line.id : eventId(line.body);
 }

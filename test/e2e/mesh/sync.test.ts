@@ -133,6 +133,19 @@ describe('three nodes', () => {
     expect(performance.now() - started).toBeLessThan(4_000);
   });
 
+  test('stopping gives up a cycle with a silent peer at once, and nothing is started afterwards', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+    introduce(alpha, beta);
+    beta.addresses.set('gamma', `ssh://127.0.0.1:${await silentPort()}`);
+    const cycle = beta.cycle('gamma');
+    const started = performance.now();
+    await beta.peers.close();
+    expect(await cycle).toMatchObject([{ peer: 'gamma', state: 'down' }]);
+    expect(performance.now() - started).toBeLessThan(3_000);
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'down', reason: { code: 'CLOSED' } });
+    expect(alpha.server.connections()).toBe(0);
+  });
+
   test('a peer without an address, at an odd address, with another key, or that does not know us is told apart', async () => {
     const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
     introduce(alpha, beta);

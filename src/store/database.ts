@@ -295,7 +295,7 @@ function prepareReads(select: Select): Pick<
   return {
     metaRows: select('meta', 'ORDER BY key'),
     event: (id) => event(id)[0],
-    eventsOfSubject: select('events', 'WHERE subject = ? ORDER BY id'),
+    eventsOfSubject: select('events', 'WHERE subject = ? ORDER BY log, seq, id'),
     recordsOfSubject: select('records', 'WHERE subject = ? ORDER BY scope'),
     recordsByStatus: select('records', 'WHERE status = ? ORDER BY subject, scope'),
     linesOfLog: (log, range = {}) =>

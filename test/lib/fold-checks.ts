@@ -30,7 +30,12 @@ export function dumpComparable(fold: Fold): string {
 
 /** The same from the oracle. */
 export function dumpOracle(charter: Charter, lines: readonly FoldLine[]): string {
-  const state = oracleFold(
+  const state = askOracle(charter, lines);
+  return dump(state, oracleRoot(state, [...charterLeaves(charter)], trust));
+}
+
+export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleState {
+  return oracleFold(
     {
       meshId: charter.meshId,
       classes: charter.classes,
@@ -41,10 +46,9 @@ export function dumpOracle(charter: Charter, lines: readonly FoldLine[]): string
     },
     lines,
   );
-  return dump(state, oracleRoot(state, [...charterLeaves(charter)], trust));
 }
 
-function dump(state: { [K in keyof OracleState]: unknown }, root: string): string {
+function dump(state: { [K in keyof Omit<OracleState, 'agreed'>]: unknown }, root: string): string {
   const { records, alarms, notices, events } = state;
   return JSON.stringify({ records: byKey(records), alarms: byKey(alarms), notices: byKey(notices), events: byKey(events), root });
 }
@@ -86,54 +90,59 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   return undefined;
 }
 
-/** D1, D2, R1, S1b, R2, Q1: what an unsigned attack by `host` may never do to what was before. */
-export function brokenByAttack(before: Fold, after: Fold, host: string): Broken {
+/** An unsigned attack by `host`. `agreed`: claims that this host had revised while nobody else disputed them. */
+export interface Attack {
+  readonly before: Fold;
+  readonly after: Fold;
+  readonly host: string;
+  readonly agreed: ReadonlySet<string>;
+}
+
+/** D1, D2, Q1, S1b, R1, R2: what an unsigned attack by one host may never do to what was before. */
+export function brokenByAttack(attack: Attack): Broken {
   for (const subject of subjects) {
     for (const scope of scopes) {
-      const was = readState(before).records.get(recordKey(subject, scope));
-      const is = readState(after).records.get(recordKey(subject, scope));
+      const was = readState(attack.before).records.get(recordKey(subject, scope));
+      const is = readState(attack.after).records.get(recordKey(subject, scope));
       if (was === undefined) continue;
-      if (is === undefined) return `a record is gone: ${subject} ${scope}`;
-      const broken = brokenRecord({ before, after, host }, was, is);
-      if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${host}`;
+      const broken = is === undefined ? 'a record is gone' : (brokenDispute(attack, was, is) ?? brokenService(attack, was, is));
+      if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${attack.host}`;
     }
   }
   return undefined;
 }
 
-interface Attack {
-  readonly before: Fold;
-  readonly after: Fold;
-  readonly host: string;
-}
-
-function brokenRecord({ before, after, host }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
-  const seen = (id: string): EventView => must(eventView(before, id));
-  const now = (id: string | null): EventView | undefined => (id === null ? undefined : eventView(after, id));
-  const others = was.parked.first.map(seen).filter((view) => view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned');
-  const keys = new Set(others.map(keyOf));
-  const shown = now(is.served);
-  if (was.status === 'parked' && keys.size >= 2 && is.status !== 'parked') return 'D1 a dispute between two hosts was settled by a third';
-  if (was.status === 'parked' && keys.size === 1 && is.status !== 'parked' && !(shown !== undefined && keys.has(keyOf(shown)))) {
-    return 'D2 a party settled its own dispute in its favour';
-  }
+/**
+ * D1 and D2 speak of claims that the host did not already revise while they were undisputed: such a revision lapses and
+ * comes back with its own host's word only, so no dispute of others is settled by it.
+ */
+function brokenDispute({ before, after, host, agreed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
   const open = openQuestions(before, was).filter((view) => view.body?.host !== host);
-  const closed = open.find(({ id }) => eventView(after, id)?.status !== 'open');
-  if (closed !== undefined) return 'Q1 the question of another host was closed';
-  return was.served === null ? undefined : brokenService({ before, after, host }, { was, is, claim: seen(was.served), shown });
+  if (open.some(({ id }) => eventView(after, id)?.status !== 'open')) return 'Q1 the question of another host was closed';
+  if (was.status !== 'parked' || is.status === 'parked') return undefined;
+  const others = was.parked.first
+    .map((id) => must(eventView(before, id)))
+    .filter((view) => view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !agreed.has(view.id));
+  const keys = new Set(others.map(keyOf));
+  if (keys.size >= 2) return 'D1 a dispute between two hosts was settled by a third';
+  const shown = is.served === null ? undefined : eventView(after, is.served);
+  const inFavour = keys.size === 1 && (shown === undefined || !keys.has(keyOf(shown)));
+  return inFavour ? 'D2 a party settled its own dispute in its favour' : undefined;
 }
 
-function brokenService(
-  { before, host }: Attack,
-  { was, is, claim, shown }: { was: SubjectRecord; is: SubjectRecord; claim: EventView; shown: EventView | undefined },
-): Broken {
+function brokenService({ before, after, host }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
+  if (was.served === null) return undefined;
+  const claim = must(eventView(before, was.served));
+  const shown = is.served === null ? undefined : eventView(after, is.served);
   if (claim.level === 'signed') return shown?.level === 'signed' ? undefined : 'S1b signed truth stopped being served';
   if (was.status !== 'served' || claim.body?.host === host) return undefined;
   const ownWord = viewsOf(before).some((view) => view.body?.host === host && view.subject === was.subject && keyOf(view) === keyOf(claim));
   const nothingLeft = is.served === null && is.parked.count === 0;
   if (nothingLeft && !ownWord) return "R1 another host's belief was removed and nothing is left";
-  const replaced = shown !== undefined && shown.stale && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
-  return replaced && !claim.stale ? 'R2 a belief was replaced by a claim that was stale on arrival' : undefined;
+  const replaced = shown !== undefined && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
+  if (!replaced) return undefined;
+  if (!is.flags.includes('revised')) return "R2 another host's belief was replaced and the record does not say so";
+  return shown.stale === is.flags.includes('stale') ? undefined : 'R2 a belief was replaced by a stale claim that looks fresh';
 }
 
 function openQuestions(fold: Fold, { subject, scope }: SubjectRecord): readonly EventView[] {

@@ -48,8 +48,29 @@ export function linesOf(steps: readonly Step[]): readonly FoldLine[] {
   });
 }
 
-/** 3 to 16 steps. */
+/** 3 to 16 steps: hosts at odds with each other, or, one time in four, building on each other. */
 export function randomHistory(random: Random): readonly Step[] {
+  return random() < 0.25 ? friendlyHistory(random) : hostileHistory(random);
+}
+
+/** Every claim supersedes some of the last ones, whoever made them: long, branching chains of revisions. */
+function friendlyHistory(random: Random): readonly Step[] {
+  const steps: Step[] = [];
+  const count = 4 + Math.floor(random() * 12);
+  for (let index = 0; index < count; index += 1) {
+    const recent = steps.slice(-4).map(({ body }) => body);
+    const host = pick(random, hosts);
+    const body = { ...randomBody(random, host, [], 'note/one'), nonce: index.toString(16).padStart(32, '0') } as Record<string, unknown>;
+    if (random() < 0.85) for (const name of ['scope', 'audience', 'lineage', 'polarity', 'content']) delete body[name];
+    if (body['kind'] === 'assert' || body['kind'] === 'lesson') body['value'] = `v${Math.floor(index / 3) + Math.floor(random() * 2)}`;
+    const over = idsOf(random, recent, 1 + Math.floor(random() * 3));
+    if (over.length > 0 && !bare.includes(body['kind'] as Kind)) body['supersedes'] = over;
+    steps.push({ log: host, body: body as unknown as Body, carriage: random() < 0.05 ? { sign: 'craig' } : {} });
+  }
+  return steps;
+}
+
+function hostileHistory(random: Random): readonly Step[] {
   const steps: Step[] = [];
   const known: Body[] = [];
   const count = 3 + Math.floor(random() * 14);

@@ -36,6 +36,8 @@ export interface OracleState {
   readonly alarms: Record<string, JsonValue>;
   readonly notices: Record<string, JsonValue>;
   readonly events: Record<string, { status: string; reason: string | null; by: readonly string[]; stale: boolean }>;
+  /** Eligible revisions of undisputed claims, whether or not their source stands: [host of the source, target]. */
+  readonly agreed: readonly (readonly [string, string])[];
 }
 
 export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[]): OracleState {
@@ -236,7 +238,8 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     if (above(ev)) return ['parked', 'UNSIGNED_OVER_SIGNED'];
     return [ev.body?.kind === 'question' ? 'open' : 'recorded', null];
   }
-  return { records, events, ...finish() };
+  const agreed = eligible.filter(([, t]) => undisputed(t)).map(([e, t]) => [host(e), t.id] as const);
+  return { records, events, agreed, ...finish() };
   function finish(): { alarms: Record<string, JsonValue>; notices: Record<string, JsonValue> } {
     const out: { alarms: Json; notices: Json } = { alarms: {}, notices: {} };
     for (const { kind, host, subject } of drafts) {

@@ -65,16 +65,14 @@ interface Winner {
 
 /** The key that is served: the only one, or the only one at the highest level above unsigned. */
 function winningKey(compared: readonly EventNode[]): Winner {
-  const ranks = new Map<number, number>();
-  for (const node of compared) ranks.set(node.key, Math.max(rankOf(node), ranks.get(node.key) ?? 0));
-  if (ranks.size === 0) return { key: null, reason: 'PARKED' };
-  const top = Math.max(...ranks.values());
-  const leaders = [...ranks].filter(([, rank]) => rank === top).map(([key]) => key);
-  const leader = leaders.length === 1 ? leaders[0] : undefined;
-  if (leader !== undefined && (ranks.size === 1 || top > levelRanks.unsigned)) {
-    return { key: leader, reason: 'UNSIGNED_CONTRADICTS_SIGNED' };
-  }
-  return { key: null, reason: top > levelRanks.unsigned ? 'SIGNERS_DISAGREE' : 'PARKED' };
+  const first = compared[0];
+  if (first === undefined) return { key: null, reason: 'PARKED' };
+  if (compared.every(({ key }) => key === first.key)) return { key: first.key, reason: 'PARKED' };
+  const top = compared.reduce((highest, node) => Math.max(highest, rankOf(node)), levelRanks.unsigned);
+  if (top === levelRanks.unsigned) return { key: null, reason: 'PARKED' };
+  const [leader, ...others] = new Set(compared.filter((node) => rankOf(node) === top).map(({ key }) => key));
+  if (leader === undefined || others.length > 0) return { key: null, reason: 'SIGNERS_DISAGREE' };
+  return { key: leader, reason: 'UNSIGNED_CONTRADICTS_SIGNED' };
 }
 
 /** Highest level, then log name, then seq: never a matter of hook, home or text. */
@@ -91,7 +89,13 @@ function isBefore(a: EventNode, b: EventNode): boolean {
 }
 
 function foldSpace(text: string): string {
-  const folded = text.replaceAll(/[\t\n\v\f\r ]+/g, ' ');
-  const from = folded.startsWith(' ') ? 1 : 0;
-  return folded.slice(from, folded.length > from && folded.endsWith(' ') ? -1 : undefined);
+  let [from, upto] = [0, text.length];
+  while (from < upto && isSpace(text.charCodeAt(from))) from += 1;
+  while (upto > from && isSpace(text.charCodeAt(upto - 1))) upto -= 1;
+  const trimmed = text.slice(from, upto);
+  return /[\t\n\v\f\r]| {2}/.test(trimmed) ? trimmed.replaceAll(/[\t\n\v\f\r ]+/g, ' ') : trimmed;
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
 }

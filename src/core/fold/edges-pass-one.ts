@@ -6,7 +6,7 @@ import type { Kind } from '../event.ts';
 import type { Charter } from '../trust/charter.ts';
 import { isSignedFor, rankOf } from './levels.ts';
 import { settleLineage } from './lineage.ts';
-import { takesPart, type EventNode, type SubjectEvents } from './node.ts';
+import { noNodes, takesPart, withNode, type EventNode, type SubjectEvents } from './node.ts';
 
 /** An edge; as a result of pass 1, one to another host's event that pass 2 has to judge. */
 export interface Edge {
@@ -21,24 +21,25 @@ export interface Edge {
  */
 export function passOne(charter: Charter, subject: SubjectEvents): readonly Edge[] {
   for (const node of subject.events) resetEdges(node);
-  for (const node of subject.events) withdrawBySigned(charter, node);
-  for (const node of subject.events) node.overSigned = aimsAboveItself(node);
+  for (const node of subject.events) if (node.namedBy !== noNodes) withdrawBySigned(charter, node);
+  const unsigned = subject.events.filter((node) => node.targets.length > 0 && node.level !== 'signed');
+  for (const node of unsigned) node.overSigned = aimsAboveItself(node);
   const candidates: Edge[] = [];
-  for (const node of subject.events) bearUnsigned(node, candidates);
+  for (const node of unsigned) if (!node.overSigned) bearUnsigned(node, candidates);
   return candidates;
 }
 
 /** Puts an edge in effect. */
 export function putInEffect(from: EventNode, to: EventNode): void {
-  to.by.push(from);
-  if (from.subject === to.subject) from.reaches.push(to);
+  to.by = withNode(to.by, from);
+  if (from.subject === to.subject) from.reaches = withNode(from.reaches, to);
 }
 
 function resetEdges(node: EventNode): void {
-  node.by.length = 0;
-  node.reaches.length = 0;
-  node.revisers.length = 0;
-  node.revises.length = 0;
+  node.by = noNodes;
+  node.reaches = noNodes;
+  node.revisers = noNodes;
+  node.revises = noNodes;
   node.withdrawnBySigned = false;
   node.overSigned = false;
   node.revised = false;
@@ -54,7 +55,6 @@ function withdrawBySigned(charter: Charter, to: EventNode): void {
 }
 
 function aimsAboveItself(from: EventNode): boolean {
-  if (from.level === 'signed' || from.targets.length === 0) return false;
   return from.targets.some((to) => isAttempt(from, to) && mayBear(from, to));
 }
 
@@ -63,7 +63,6 @@ function isAttempt(from: EventNode, to: EventNode): boolean {
 }
 
 function bearUnsigned(from: EventNode, candidates: Edge[]): void {
-  if (from.level === 'signed' || from.overSigned) return;
   for (const to of from.targets) {
     if (to.subject !== from.subject || rankOf(to) > rankOf(from) || !mayBear(from, to)) continue;
     if (to.body?.host === from.body?.host) putInEffect(from, to);

@@ -8,7 +8,7 @@
 import { audienceOf, classOf, type Body } from '../event.ts';
 import { audienceClosure, type Charter } from '../trust/charter.ts';
 import { putInEffect, type Edge } from './edges-pass-one.ts';
-import { isClaim, takesPart, type EventNode, type SubjectEvents } from './node.ts';
+import { isClaim, takesPart, withNode, type EventNode, type SubjectEvents } from './node.ts';
 import { reachOf } from './reach.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
@@ -24,25 +24,23 @@ export function passTwo(
   const eligible = candidates.filter((edge) => isEligible(charter, edge, withdrawals));
   if (eligible.length === 0) return [];
   for (const { from, to } of eligible) {
-    to.revisers.push(from);
-    from.revises.push(to);
+    to.revisers = withNode(to.revisers, from);
+    from.revises = withNode(from.revises, to);
   }
   const standing = settleStanding(eligible.map(({ from }) => from));
   const reach = reachOf(subject, nextMark);
   const inEffect: Edge[] = [];
-  for (const to of reach.targetsFirst) {
-    const from = to.revisers.filter((node) => standing.get(node) === true);
-    if (from.length > 0 && reach.isUndisputed(to)) inEffect.push(...revise(to, from));
+  for (const to of reach.order) {
+    if (!reach.sweep(to)) continue;
+    for (const from of to.revisers) if (standing.get(from) === true) inEffect.push(revise(from, to));
   }
   return inEffect;
 }
 
-function revise(to: EventNode, revisers: readonly EventNode[]): readonly Edge[] {
-  to.revised = to.by.length === 0;
-  return revisers.map((from) => {
-    putInEffect(from, to);
-    return { from, to };
-  });
+function revise(from: EventNode, to: EventNode): Edge {
+  to.revised ||= to.by.length === 0;
+  putInEffect(from, to);
+  return { from, to };
 }
 
 /** Every condition of pass 2 but *stands* and *undisputed*. */

@@ -51,9 +51,9 @@ export function evaluateSubject(fold: Fold, subject: SubjectEvents, nextMark: ()
 }
 
 /** For every scope that an event names: the events of that scope and those of `*`. */
-function membersByScope(subject: SubjectEvents): ReadonlyMap<string, readonly EventNode[]> {
+function membersByScope(subject: SubjectEvents): readonly (readonly [string, readonly EventNode[]])[] {
   const first = subject.events[0]?.scope ?? '*';
-  if (subject.events.every(({ scope }) => scope === first)) return new Map([[first, subject.events]]);
+  if (subject.events.every(({ scope }) => scope === first)) return [[first, subject.events]];
   const groups = new Map<string, EventNode[]>();
   for (const node of subject.events) {
     const group = groups.get(node.scope);
@@ -61,7 +61,7 @@ function membersByScope(subject: SubjectEvents): ReadonlyMap<string, readonly Ev
     else group.push(node);
   }
   const wide = groups.get('*') ?? [];
-  return new Map([...groups].map(([scope, own]) => [scope, scope === '*' ? own : [...wide, ...own]]));
+  return [...groups].map(([scope, own]) => [scope, scope === '*' ? own : [...wide, ...own]]);
 }
 
 function reportClaims(

@@ -4,11 +4,11 @@
  */
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { assert } from '../../crypto/result.ts';
-import type { Auth, Body } from '../event.ts';
+import { scopeOf, type Auth, type Body } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
-import { fillNode, unseenNode, type Approval, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import { addCarrier, unseenNode, withNode, type Approval, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
 import type { Observation } from './staleness.ts';
 import type { Alarm, ApprovalVerdict, Notice, StateCounts, SubjectRecord } from './state.ts';
 import type { SubjectOutcome } from './evaluate.ts';
@@ -72,7 +72,7 @@ export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined 
   if (node.body === null && line.body !== null) takeBody(fold, node, line.body);
   else if (node.body === null) takeHeld(fold, node, line);
   if (node.carriers.length === 0) fold.totals.events += 1;
-  node.carriers.push(carrierOf(fold, node, line));
+  addCarrier(node, carrierOf(fold, node, line));
   return node;
 }
 
@@ -85,41 +85,39 @@ export function rejudgeApprovals(fold: Fold, node: EventNode, changed: (signer: 
 }
 
 function takeBody(fold: Fold, node: EventNode, body: Body): void {
-  const placed = node.carriers.length > 0;
-  if (placed && node.subject !== body.subject) leaveSubject(fold, node);
-  const stays = placed && node.subject === body.subject;
-  fillNode(node, body);
-  if (!stays) joinSubject(fold, node);
-  node.targets = (body.supersedes ?? []).map((id) => link(nodeOf(fold, id), node, 'namedBy'));
-  node.basis = (body.basis ?? []).map((id) => link(nodeOf(fold, id), node, 'citedBy'));
+  if (node.subject !== body.subject || node.family === null) joinSubject(fold, node, body.subject);
+  node.body = body;
+  node.scope = scopeOf(body);
+  if (body.supersedes !== undefined) node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
+  if (body.basis !== undefined) node.basis = body.basis.map((id) => link(nodeOf(fold, id), node, 'citedBy'));
   // Approvals that came with an unreadable line of the same id were not judged: there was no body to judge them on.
   rejudgeApprovals(fold, node, () => true);
 }
 
-function takeHeld(fold: Fold, node: EventNode, line: VerifiedLine): void {
-  const first = node.carriers.length === 0;
-  if (!first && (node.subject !== '' || line.held === null)) return;
-  if (!first) leaveSubject(fold, node);
-  node.subject = line.held?.subject ?? '';
-  node.scope = line.held?.scope ?? '*';
-  joinSubject(fold, node);
+/** The subject of an unreadable body, where it shows one. */
+function takeHeld(fold: Fold, node: EventNode, { held }: VerifiedLine): void {
+  if (node.family !== null && (node.subject !== '' || held === null)) return;
+  joinSubject(fold, node, held?.subject ?? '');
+  node.scope = held?.scope ?? '*';
 }
 
 function link(to: EventNode, from: EventNode, list: 'namedBy' | 'citedBy'): EventNode {
-  to[list].push(from);
+  to[list] = withNode(to[list], from);
   return to;
 }
 
-function joinSubject(fold: Fold, node: EventNode): void {
-  const subject = fold.subjects.get(node.subject);
-  if (subject === undefined) fold.subjects.set(node.subject, { name: node.subject, events: [node], keys: new Map() });
-  else subject.events.push(node);
-}
-
-/** Only out of '': the subject of an id follows from its body, and a body never changes. */
-function leaveSubject(fold: Fold, node: EventNode): void {
-  const events = fold.subjects.get(node.subject)?.events ?? [];
-  events.splice(events.indexOf(node), 1);
+/** A subject follows from the body, so an event changes it at most once: from unreadable ('') to the one it has. */
+function joinSubject(fold: Fold, node: EventNode, name: string): void {
+  if (node.family !== null) node.family.events.splice(node.family.events.indexOf(node), 1);
+  let family = fold.subjects.get(name);
+  if (family === undefined) {
+    family = { name, events: [node], keys: new Map() };
+    fold.subjects.set(name, family);
+  } else {
+    family.events.push(node);
+  }
+  node.family = family;
+  node.subject = family.name;
 }
 
 function carrierOf(fold: Fold, node: EventNode, line: VerifiedLine): Carrier {

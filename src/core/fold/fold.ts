@@ -11,7 +11,7 @@ import { nextMark, rejudgeApprovals, takeLine, type Fold, type FoldPorts } from 
 import { settleLevel } from './levels.ts';
 import { forgetAbove } from './lineage.ts';
 import { classOf } from '../event.ts';
-import { isClaim, isSeen, type EventNode, type SubjectEvents } from './node.ts';
+import { isClaimKind, isSeen, type EventNode, type SubjectEvents } from './node.ts';
 import { replaceOutcome } from './outcomes.ts';
 import { takeObserve, type Observation } from './staleness.ts';
 import { rulesVersion, type State } from './state.ts';
@@ -62,10 +62,13 @@ export function createFold(charter: Charter, trust: string, ports: FoldPorts = t
  * at the end: the larger the portion, the less is worked out twice. A line already taken changes nothing.
  */
 export function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed {
-  const touched = new Set<EventNode>();
+  const touched: EventNode[] = [];
+  const mark = nextMark(fold);
   for (const line of lines) {
     const node = takeLine(fold, line);
-    if (node !== undefined) touched.add(node);
+    if (node === undefined || node.mark === mark) continue;
+    node.mark = mark;
+    touched.push(node);
   }
   const cold = fold.outcomes.size === 0;
   for (const node of touched) settleNode(fold, node);
@@ -124,13 +127,13 @@ function plantCharter(fold: Fold): void {
 
 function settleNode(fold: Fold, node: EventNode): void {
   settleLevel(fold.charter, node);
-  const subject = fold.subjects.get(node.subject);
-  if (subject !== undefined && node.key === -1 && isClaim(node)) node.key = keyNumber(fold.charter, subject, node);
+  const { body, family } = node;
+  if (body === null || family === null || node.key !== -1 || !isClaimKind(body.kind)) return;
+  const claims = fold.charter.classes.get(classOf(family.name))?.claims ?? null;
+  node.key = keyNumber(family, claimKey(claims, body));
 }
 
-function keyNumber(charter: Charter, { name, keys }: SubjectEvents, { body }: EventNode): number {
-  if (body === null) return -1;
-  const key = claimKey(charter.classes.get(classOf(name))?.claims ?? null, body);
+function keyNumber({ keys }: SubjectEvents, key: string): number {
   const known = keys.get(key);
   if (known !== undefined) return known;
   keys.set(key, keys.size);
@@ -138,7 +141,7 @@ function keyNumber(charter: Charter, { name, keys }: SubjectEvents, { body }: Ev
 }
 
 /** The table of docs/fold.md, "What an input can affect", for lines. */
-function affectedBy(fold: Fold, touched: ReadonlySet<EventNode>, moved: ReadonlySet<Observation>): Set<string> {
+function affectedBy(fold: Fold, touched: readonly EventNode[], moved: ReadonlySet<Observation>): Set<string> {
   const subjects = new Set<string>(fold.outcomes.has('') ? [''] : []);
   const mark = nextMark(fold);
   const affect = (node: EventNode): void => {

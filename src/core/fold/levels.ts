@@ -30,7 +30,7 @@ export function settleLevel(charter: Charter, node: EventNode): void {
   const level = best === null ? undefined : provenBy(node, best);
   node.place = best;
   node.level = level ?? 'unsigned';
-  node.signers = sortedUnique(node.carriers.flatMap((carrier) => signerOf(carrier) ?? []));
+  if (node.approvals !== null) node.signers = signersOf(node.carriers);
   node.held = heldReason(charter, node, level !== undefined);
 }
 
@@ -41,10 +41,13 @@ export function isSignedFor(charter: Charter, node: EventNode, subject: string):
   return node.signers.some((name) => scopeCovers(charter.signers.get(name)?.scopes ?? [], subject));
 }
 
-/** Signer of an approval that counts, undefined where the line has none. Pure. */
-function signerOf(carrier: Carrier): string | undefined {
-  if (carrier.fault !== null || carrier.approval?.verdict !== 'ok') return undefined;
-  return carrier.approval.auth.signer;
+/** Signers of the approvals that count, sorted. Pure. */
+function signersOf(carriers: readonly Carrier[]): readonly string[] {
+  const names = new Set<string>();
+  for (const { fault, approval } of carriers) {
+    if (fault === null && approval?.verdict === 'ok') names.add(approval.auth.signer);
+  }
+  return sortedUnique(names);
 }
 
 /** What one line proves; undefined when it counts for nothing. A bad approval never falls back to unsigned. Pure. */

@@ -7,6 +7,8 @@ import type { EventNode, Lineage } from './node.ts';
 
 /** Works out the lineage of an event and of everything below it that it depends on. */
 export function settleLineage(node: EventNode): Lineage {
+  if (node.lineage !== undefined) return node.lineage;
+  if (node.basis.length === 0) return (node.lineage = lineageOf(node));
   const stack = [node];
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
     const below = nextBelow(top);

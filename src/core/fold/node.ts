@@ -2,7 +2,7 @@
  * The index of the fold: one node per id, linked both ways along `supersedes` and `basis`. An id that is named before
  * any line carries it has a node too, so nothing is searched when it arrives. Source: docs/fold.md, Input.
  */
-import { scopeOf, type Auth, type Body, type Kind } from '../event.ts';
+import type { Auth, Body, Kind } from '../event.ts';
 import type { HeldFault } from '../line.ts';
 import type { Level } from './levels.ts';
 import type { ApprovalVerdict, EventReason, EventStatus, HeldReason } from './state.ts';
@@ -24,87 +24,111 @@ export interface Carrier {
 /** R2: what the basis of an event says about it. `undefined` until asked for, and again when its basis changes. */
 export type Lineage = 'clean' | 'untrusted' | 'untrusted-basis';
 
+/** Grows by `withNode` only, which leaves the shared empty list empty. */
+export type NodeList = readonly EventNode[];
+
+/** Members stand in order of use, most used first: a fold of many events waits for memory more than for anything else. */
 export interface EventNode {
-  readonly id: string;
-  /** null while unseen, and for an invalid body, a newer version or a hole. */
-  body: Body | null;
-  /** '' while no subject can be read. */
-  subject: string;
-  scope: string;
-  readonly carriers: Carrier[];
-  /** null while no line of it carries an approval. */
-  approvals: Map<string, Approval> | null;
-
-  /** Along the lists of the body: each id once. */
-  targets: readonly EventNode[];
-  basis: readonly EventNode[];
-  /** Against them: events whose `supersedes` or `basis` names this one. */
-  readonly namedBy: EventNode[];
-  readonly citedBy: EventNode[];
-
+  /** The events of its subject; null while unseen. */
+  family: SubjectEvents | null;
   /** R0, R1. `held` null: admitted. */
   level: Level;
   held: HeldReason | null;
-  place: Carrier | null;
-  signers: readonly string[];
+  /** R2, worked out on demand. */
+  lineage: Lineage | undefined;
   /** Comparable part of a claim, numbered within its subject; -1 for every other kind. */
   key: number;
-
-  /** R2 and R5, worked out on demand. */
-  lineage: Lineage | undefined;
-  stale: boolean | undefined;
+  /** Along the `supersedes` of the body, each id once, and against it. */
+  targets: NodeList;
+  namedBy: NodeList;
 
   /** R3, of the last evaluation of the subject. */
   withdrawnBySigned: boolean;
   /** Unsigned, and aimed at signed truth: parks, and bears no edges. */
   overSigned: boolean;
+  /** Sources of edges in effect to this event, and targets within the subject of edges in effect from it. */
+  by: NodeList;
+  reaches: NodeList;
+  /** Sources of eligible revisions of this event, and targets of eligible revisions by it, in effect or not. */
+  revisers: NodeList;
+  revises: NodeList;
   /** Withdrawn by another host's revision alone. */
   revised: boolean;
-  /** Sources of edges in effect to this event, and targets within the subject of edges in effect from it. */
-  readonly by: EventNode[];
-  readonly reaches: EventNode[];
-  /** Sources of eligible revisions of this event, and targets of eligible revisions by it, in effect or not. */
-  readonly revisers: EventNode[];
-  readonly revises: EventNode[];
 
+  scope: string;
   /** Outcome in its own scope. */
   status: EventStatus;
   reason: EventReason | null;
-
   /** Scratch of walks: the number of the last one that came by. */
   mark: number;
+
+  readonly id: string;
+  /** null while unseen, and for an invalid body, a newer version or a hole. */
+  body: Body | null;
+  /** '' while no subject can be read. Of the events of one subject always the same string, so comparing is cheap. */
+  subject: string;
+  place: Carrier | null;
+  carriers: readonly Carrier[];
+  /** Along the `basis` of the body, and against it. */
+  basis: NodeList;
+  citedBy: NodeList;
+  /** R5, worked out on demand. */
+  stale: boolean | undefined;
+  /** null while no line of it carries an approval. */
+  approvals: Map<string, Approval> | null;
+  signers: readonly string[];
+}
+
+/** Most lists of most nodes stay empty: one list serves them all. */
+export const noNodes: NodeList = [];
+const noSigners: readonly string[] = [];
+const noCarriers: readonly Carrier[] = [];
+
+/** The list with one more node: a new list in place of the shared empty one, else the same list, grown. */
+export function withNode(list: NodeList, node: EventNode): NodeList {
+  if (list === noNodes) return [node];
+  (list as EventNode[]).push(node);
+  return list;
+}
+
+/** Adds a place. */
+export function addCarrier(node: EventNode, carrier: Carrier): void {
+  // A literal takes one slot where a push onto an empty array takes 17, and most events stand in one place.
+  if (node.carriers === noCarriers) node.carriers = [carrier];
+  else (node.carriers as Carrier[]).push(carrier);
 }
 
 /** A node of an id that nothing carries yet. */
 export function unseenNode(id: string): EventNode {
   return {
-    id,
-    body: null,
-    subject: '',
-    scope: '*',
-    carriers: [],
-    approvals: null,
-    targets: [],
-    basis: [],
-    namedBy: [],
-    citedBy: [],
+    family: null,
     level: 'unsigned',
     held: null,
-    place: null,
-    signers: [],
-    key: -1,
     lineage: undefined,
-    stale: undefined,
+    key: -1,
+    targets: noNodes,
+    namedBy: noNodes,
     withdrawnBySigned: false,
     overSigned: false,
+    by: noNodes,
+    reaches: noNodes,
+    revisers: noNodes,
+    revises: noNodes,
     revised: false,
-    by: [],
-    reaches: [],
-    revisers: [],
-    revises: [],
+    scope: '*',
     status: 'held',
     reason: null,
     mark: 0,
+    id,
+    body: null,
+    subject: '',
+    place: null,
+    carriers: noCarriers,
+    basis: noNodes,
+    citedBy: noNodes,
+    stale: undefined,
+    approvals: null,
+    signers: noSigners,
   };
 }
 
@@ -126,19 +150,12 @@ export function isClaimKind(kind: Kind): boolean {
   return kind === 'assert' || kind === 'lesson';
 }
 
-/** A claim whose body is known, admitted or not. Pure. */
+/** A known claim, admitted or not. Its key must be settled. Pure. */
 export function isClaim(node: EventNode): boolean {
-  return node.body !== null && isClaimKind(node.body.kind);
+  return node.key !== -1;
 }
 
-/** Admitted, and not quarantined: takes part in the rules. Needs `lineage`. Pure. */
+/** Admitted, and not quarantined: takes part in the rules. Of a seen event with settled level and lineage. Pure. */
 export function takesPart(node: EventNode): boolean {
-  return node.body !== null && node.held === null && node.lineage === 'clean';
-}
-
-/** Puts what a body says into its node. */
-export function fillNode(node: EventNode, body: Body): void {
-  node.body = body;
-  node.subject = body.subject;
-  node.scope = scopeOf(body);
+  return node.held === null && node.lineage === 'clean';
 }

@@ -26,17 +26,23 @@ export function recordOf(parts: RecordParts): SubjectRecord {
   const { subject, scope, judgement } = parts;
   const counts = countMembers(parts.members);
   const { agreeing, served } = judgement;
-  const hosts = agreeing.map(hostOf).filter((host) => served !== null && host !== hostOf(served));
+  const hosts = agreeing.length === 0 ? [] : otherHosts(agreeing, served);
   return {
     corroboration: { hosts: idListOf(hosts), ids: idListOf(idsOf(agreeing)) },
     counts,
     flags: flagsOf(parts, counts),
-    parked: idListOf(idsOf([...judgement.parked.keys()])),
+    parked: idListOf(idsOf(judgement.parked.keys())),
     scope,
     served: served?.id ?? null,
     status: judgement.status,
     subject,
   };
+}
+
+function otherHosts(agreeing: readonly EventNode[], served: EventNode | null): readonly string[] {
+  const hosts = new Set(agreeing.map(hostOf));
+  if (served !== null) hosts.delete(hostOf(served));
+  return [...hosts];
 }
 
 function countMembers(members: readonly EventNode[]): RecordCounts {
@@ -85,7 +91,8 @@ function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[
 }
 
 function signersDisagree({ parked }: Judgement): boolean {
-  return [...parked.values()].includes('SIGNERS_DISAGREE');
+  for (const reason of parked.values()) if (reason === 'SIGNERS_DISAGREE') return true;
+  return false;
 }
 
 function homesDiffer({ served, agreeing }: Judgement): boolean {
@@ -97,6 +104,8 @@ function hostOf(node: EventNode): string {
   return node.body?.host ?? '';
 }
 
-function idsOf(nodes: readonly EventNode[]): readonly string[] {
-  return nodes.map(({ id }) => id);
+function idsOf(nodes: Iterable<EventNode>): readonly string[] {
+  const ids: string[] = [];
+  for (const { id } of nodes) ids.push(id);
+  return ids;
 }

@@ -43,13 +43,17 @@ export function report(drafts: ReportDrafts, kind: AnyKind, host: string | null,
 /** What the lines and bodies of a subject give rise to, whatever becomes of its claims. */
 export function reportLines(drafts: ReportDrafts, subject: SubjectEvents): void {
   for (const node of subject.events) {
-    for (const carrier of node.carriers) {
-      const kind = approvalAlarm(carrier);
-      if (kind !== undefined) report(drafts, kind, carrier.log, node);
-      if (node.held !== null && bodyFaults.has(node.held)) report(drafts, node.held as AlarmKind, carrier.log, node);
-    }
+    if (node.approvals !== null || node.held !== null) reportCarriers(drafts, node);
     if (node.overSigned) report(drafts, 'UNSIGNED_OVER_SIGNED', hostOf(node), node);
     if (isDangling(node)) report(drafts, 'DANGLING', hostOf(node), node);
+  }
+}
+
+function reportCarriers(drafts: ReportDrafts, node: EventNode): void {
+  for (const carrier of node.carriers) {
+    const kind = approvalAlarm(carrier);
+    if (kind !== undefined) report(drafts, kind, carrier.log, node);
+    if (node.held !== null && bodyFaults.has(node.held)) report(drafts, node.held as AlarmKind, carrier.log, node);
   }
 }
 
@@ -65,7 +69,7 @@ export function finishReports(drafts: ReportDrafts, subject: string): { alarms: 
   for (const draft of drafts.values()) {
     const { kind, host } = draft;
     const count = lineKinds.has(kind) ? draft.hits : draft.ids.size;
-    const done: Report<AnyKind> = { count, host, ids: idListOf(draft.ids), kind, subject: subject || null };
+    const done: Report<AnyKind> = { count, host, ids: idListOf([...draft.ids]), kind, subject: subject || null };
     if (noticeKinds.has(kind)) notices.push(done as Notice);
     else alarms.push(done as Alarm);
   }
@@ -88,6 +92,6 @@ function approvalAlarm({ fault, approval }: Carrier): AlarmKind | undefined {
 
 /** It takes part, bears edges, and names something that nobody has shown yet. */
 function isDangling(node: EventNode): boolean {
-  if (!takesPart(node) || node.body?.kind === 'propose') return false;
+  if (node.targets.length === 0 || !takesPart(node) || node.body?.kind === 'propose') return false;
   return node.targets.some((target) => !isSeen(target));
 }

@@ -1,68 +1,85 @@
 /**
- * Counting rivals without listing them: the rivals of a claim T are the claims that take part, of overlapping scope and
- * another key, that no signed event withdrew. Source: docs/fold.md R3, undisputed.
+ * The rivals of a claim T: claims that take part, of overlapping scope and another key, that no signed event withdrew.
+ * Kept in groups by scope and key, so that rivals in all, or rivals in a set, are counted without listing them.
+ * Source: docs/fold.md R3.7.
  */
+import { bitCount, commonCount, emptyRow, hasBit, setBit, type BitRow } from './bit-row.ts';
 import { isClaim, takesPart, type EventNode } from './node.ts';
 
+/** Some contestants, by number; `mask` has their bits once somebody asked for it. */
+interface Group {
+  readonly numbers: number[];
+  mask: BitRow | null;
+}
+
 interface Bucket {
-  count: number;
-  readonly keys: Map<number, number>;
+  readonly all: Group;
+  readonly keys: Map<number, Group>;
 }
 
-/** Possible rivals of any claim of a subject, counted by scope and key. */
-export interface RivalTally {
+/** The claims of a subject that can be rivals of some other, numbered. */
+export interface Contestants {
+  readonly numberOf: ReadonlyMap<EventNode, number>;
   readonly every: Bucket;
-  readonly scopes: Map<string, Bucket>;
+  readonly scopes: ReadonlyMap<string, Bucket>;
 }
 
-/** True iff the event can be a rival of another one. Pure. */
-export function canRival(node: EventNode): boolean {
-  return isClaim(node) && takesPart(node) && !node.withdrawnBySigned;
-}
-
-/** True iff `node` is a rival of `target`. Pure. */
-export function isRivalOf(target: EventNode, node: EventNode): boolean {
-  return node.key !== target.key && overlaps(node.scope, target.scope) && canRival(node);
-}
-
-/** Tally of those of `nodes` that can be rivals. Pure. */
-export function tallyOf(nodes: Iterable<EventNode>): RivalTally {
-  const tally: RivalTally = { every: emptyBucket(), scopes: new Map() };
+/** Contestants among `nodes`. Pure. */
+export function contestantsOf(nodes: Iterable<EventNode>): Contestants {
+  const numberOf = new Map<EventNode, number>();
+  const every = emptyBucket();
+  const scopes = new Map<string, Bucket>();
   for (const node of nodes) {
-    if (!canRival(node)) continue;
-    addTo(tally.every, node.key);
-    addTo(bucketOf(tally, node.scope), node.key);
+    if (!isClaim(node) || !takesPart(node) || node.withdrawnBySigned) continue;
+    const bucket = scopes.get(node.scope) ?? emptyBucket();
+    scopes.set(node.scope, bucket);
+    for (const { all, keys } of [every, bucket]) {
+      const group = keys.get(node.key) ?? emptyGroup();
+      keys.set(node.key, group);
+      all.numbers.push(numberOf.size);
+      group.numbers.push(numberOf.size);
+    }
+    numberOf.set(node, numberOf.size);
   }
-  return tally;
+  return { numberOf, every, scopes };
 }
 
-/** How many of the tally are rivals of `target`. Pure. */
-export function countRivals(tally: RivalTally, target: EventNode): number {
-  if (target.scope === '*') return others(tally.every, target.key);
-  return others(tally.scopes.get('*'), target.key) + others(tally.scopes.get(target.scope), target.key);
+/** How many of the contestants are rivals of `target`. */
+export function countRivals(contestants: Contestants, target: EventNode): number {
+  return countBy(contestants, target, ({ numbers }) => numbers.length);
 }
 
-function overlaps(a: string, b: string): boolean {
-  return a === b || a === '*' || b === '*';
+/** How many of the contestants in `row` are rivals of `target`. At most a few steps per word of the row. */
+export function countRivalsIn(row: BitRow, contestants: Contestants, target: EventNode): number {
+  const total = contestants.numberOf.size;
+  return countBy(contestants, target, (group) => {
+    if (group.numbers.length === total) return bitCount(row);
+    if (group.numbers.length <= row.length) return group.numbers.reduce((sum, bit) => sum + hasBit(row, bit), 0);
+    // Fewer than 32 groups of one kind are that large, so the masks cost no more than a few rows.
+    group.mask ??= maskOf(group, total);
+    return commonCount(row, group.mask);
+  });
 }
 
-function bucketOf(tally: RivalTally, scope: string): Bucket {
-  const known = tally.scopes.get(scope);
-  if (known !== undefined) return known;
-  const bucket = emptyBucket();
-  tally.scopes.set(scope, bucket);
-  return bucket;
+function countBy({ every, scopes }: Contestants, { scope, key }: EventNode, size: (group: Group) => number): number {
+  const others = (bucket: Bucket | undefined): number => {
+    if (bucket === undefined) return 0;
+    const same = bucket.keys.get(key);
+    return size(bucket.all) - (same === undefined ? 0 : size(same));
+  };
+  return scope === '*' ? others(every) : others(scopes.get('*')) + others(scopes.get(scope));
+}
+
+function maskOf({ numbers }: Group, total: number): BitRow {
+  const mask = emptyRow(total);
+  for (const bit of numbers) setBit(mask, bit);
+  return mask;
 }
 
 function emptyBucket(): Bucket {
-  return { count: 0, keys: new Map() };
+  return { all: emptyGroup(), keys: new Map() };
 }
 
-function addTo(bucket: Bucket, key: number): void {
-  bucket.count += 1;
-  bucket.keys.set(key, (bucket.keys.get(key) ?? 0) + 1);
-}
-
-function others(bucket: Bucket | undefined, key: number): number {
-  return bucket === undefined ? 0 : bucket.count - (bucket.keys.get(key) ?? 0);
+function emptyGroup(): Group {
+  return { numbers: [], mask: null };
 }

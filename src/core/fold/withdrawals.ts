@@ -14,6 +14,7 @@ const nothingWithdrawn: Withdrawals = { parksAlone: () => false };
 
 /** Reads the signed withdrawals of a subject off its pass-1 edges. Pure. */
 export function withdrawalsOf(subject: SubjectEvents): Withdrawals {
+  if (!subject.events.some((node) => node.withdrawnBySigned)) return nothingWithdrawn;
   const withdrawn = new Set<number>();
   const saidBySigner = new Set<string>();
   for (const node of subject.events) {
@@ -21,7 +22,6 @@ export function withdrawalsOf(subject: SubjectEvents): Withdrawals {
     if (node.withdrawnBySigned) withdrawn.add(node.key);
     else if (node.level === 'signed' && takesPart(node)) saidBySigner.add(`${node.key} ${node.scope}`);
   }
-  if (withdrawn.size === 0) return nothingWithdrawn;
   const isSaid = (key: number, scope: string): boolean =>
     saidBySigner.has(`${key} *`) || saidBySigner.has(`${key} ${scope}`);
   return {

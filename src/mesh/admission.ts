@@ -23,7 +23,8 @@ import { recordingReader, type FolderCache, type RecordingReader } from './recor
 export interface AdmissionRequest {
   /** Quarantine first, then ours. */
   readonly view: ObjectView;
-  readonly form: IntakeForm;
+  /** How it will be kept: objects written one by one, or the pack as it is. */
+  readonly keep: IntakeForm;
   readonly cache: FolderCache;
   readonly log: string;
   readonly mesh: string;
@@ -36,15 +37,15 @@ export interface AdmissionRequest {
 }
 
 /**
- * `extended`: what to take over; with `fault`, only a good prefix of what was offered. `unrelated`: in form `loose` only:
- * the history is another one than ours and has to be fetched as a pack.
+ * `extended`: what to take over; with `fault`, only a good prefix of what was offered. `unrelated`: with `keep: 'loose'`
+ * only: the history is another one than ours, so which objects are new is not known; it has to be kept as a pack.
  */
 export type Admission =
   | {
       readonly kind: 'extended';
       readonly lines: readonly VerifiedLine[];
       readonly base: LogBase;
-      /** Form `loose`: everything to write. Form `pack`: empty, the pack is moved. */
+      /** Kept loose: everything to write. Kept as a pack: empty. */
       readonly objects: readonly EncodedObject[];
       readonly fault?: AdmissionFault;
     }
@@ -53,13 +54,13 @@ export type Admission =
 
 /** Judges what a quarantine holds. Never throws for what the peer sent; throws OperatingError when our copy is damaged. */
 export async function admitCommit(request: AdmissionRequest): Promise<Admission> {
-  const { view, form, cache, base, commit, commitsMax, deadlineMs } = request;
-  const reader = recordingReader(view, { cache, keep: form === 'loose', deadlineMs });
+  const { view, keep, cache, base, commit, commitsMax, deadlineMs } = request;
+  const reader = recordingReader(view, { cache, keep: keep === 'loose', deadlineMs });
   try {
     const ends = { commit, base: base?.tip.oid ?? null, commitsMax, deadlineMs };
-    const chain = form === 'loose' ? await walkCommits(reader, ends) : await listCommits(view, ends);
+    const chain = keep === 'loose' ? await walkCommits(reader, ends) : await listCommits(view, ends);
     if (!chain.ok) return { kind: 'refused', fault: { code: chain.code, detail: chain.detail } };
-    if (form === 'loose' && !chain.value.descends) return { kind: 'unrelated' };
+    if (keep === 'loose' && !chain.value.descends) return { kind: 'unrelated' };
     return await judgeChain({ ...request, reader }, chain.value);
   } finally {
     await reader.close();
@@ -68,7 +69,7 @@ export async function admitCommit(request: AdmissionRequest): Promise<Admission>
 
 type ChainContext = JudgeContext & {
   readonly reader: RecordingReader;
-  readonly form: IntakeForm;
+  readonly keep: IntakeForm;
   readonly base: LogBase | null;
 };
 
@@ -113,8 +114,8 @@ async function lastGoodCommit(
 async function take(context: ChainContext, commits: readonly string[], judged: Whole): Promise<Admission> {
   const last = judged.lines.at(-1);
   if (last === undefined) return { kind: 'same' };
-  const { base, form, reader } = context;
-  if (form === 'loose') {
+  const { base, keep, reader } = context;
+  if (keep === 'loose') {
     const fault = await readBetween(context, commits.slice(0, -1));
     if (fault !== undefined) return { kind: 'refused', fault };
   }
@@ -124,7 +125,7 @@ async function take(context: ChainContext, commits: readonly string[], judged: W
     kind: 'extended',
     lines: judged.lines,
     base: { tip, layout: judged.layout, open: judged.open, durable },
-    objects: form === 'loose' ? reader.objects(base?.durable ?? new Set()) : [],
+    objects: keep === 'loose' ? reader.objects(base?.durable ?? new Set()) : [],
   };
 }
 

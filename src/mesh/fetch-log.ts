@@ -52,7 +52,7 @@ export interface LogFetched {
 
 /** A line appended alone makes a commit, three folders and a segment; now and then a folder or segment more. */
 const objectsPerLine = 6;
-/** New lines up to which the result is unpacked loose. */
+/** New lines up to which git unpacks what comes at once, and everything is read in process. */
 const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
 /** Bytes allowed per announced line: four times a full segment, which is what one commit may rewrite. */
 const bytesPerLine = 4 * segmentSealBytes;
@@ -66,9 +66,8 @@ export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
   if (newLines > looseLinesMax) return fetchAs(fetch, ours, { form: 'pack', lines: newLines });
   const result = await fetchAs(fetch, ours, { form: 'loose', lines: newLines });
   // More came than new lines account for: the peer has another history than ours, perhaps with the same lines.
-  const unrelated = result === 'unrelated' || (result.failure?.code === 'TOO_LARGE' && ours !== undefined);
-  if (!unrelated) return result;
-  return fetchAs(fetch, ours, { form: 'pack', lines: fetch.offered.seq });
+  const again = result === 'unrelated' || result.failure?.code === 'TOO_LARGE';
+  return again ? fetchAs(fetch, ours, { form: 'pack', lines: fetch.offered.seq }) : result;
 }
 
 interface Size {
@@ -80,6 +79,7 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size & {
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'>;
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'> {
   const { form, lines } = size;
+  const packObjectsMax = Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax);
   const fetched = await fetchPack({
     connection: fetch.connection,
     repository: fetch.node.repository,
@@ -87,23 +87,32 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
     haves: ours === undefined ? [] : [ours.oid],
     form,
     bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
-    objectsMax:
-      form === 'loose'
-        ? fetchLooseObjectsMax
-        : Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
+    objectsMax: form === 'loose' ? fetchLooseObjectsMax : packObjectsMax,
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
   });
   if (!fetched.ok) return { lines: 0, failure: { code: fetched.code, detail: fetched.detail } };
-  const { quarantine } = fetched.value;
+  const { quarantine, objects } = fetched.value;
+  const judge = (keep: IntakeForm): Promise<LogFetched | 'unrelated'> =>
+    judgeAndTake(fetch, quarantine, { lines, keep });
   try {
-    return await fetch.shared.locks.run(fetch.log, () => judgeAndTake(fetch, quarantine, size));
+    return await fetch.shared.locks.run(fetch.log, async () => {
+      if (form === 'loose') return judge('loose');
+      // A thousand lines in one commit are a few objects: no reason to leave a pack behind.
+      const result = objects <= fetchLooseObjectsMax ? await judge('loose') : 'unrelated';
+      return result === 'unrelated' ? judge('pack') : result;
+    });
   } finally {
     quarantine.remove();
   }
 }
 
+interface Keeping {
+  readonly lines: number;
+  readonly keep: IntakeForm;
+}
+
 /** Under the log's lock: our tip may have moved while we fetched. */
-async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, size: Size): Promise<LogFetched | 'unrelated'> {
+async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keeping): Promise<LogFetched | 'unrelated'> {
   const { node, log, offered, shared } = fetch;
   const ours = node.tip(log);
   if (ours?.link === offered.link) return { lines: 0 };
@@ -112,14 +121,14 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, size: Size)
   if (host === undefined) return { lines: 0 };
   const admission = await admitCommit({
     view: quarantine.view,
-    form: size.form,
+    keep: how.keep,
     cache: shared.folders,
     log,
     mesh: node.meshId,
     keys: host.spans,
     base: ours === undefined ? null : await baseAt(fetch, ours),
     commit: offered.oid,
-    commitsMax: Math.min(fetchCommitsMax, size.lines),
+    commitsMax: Math.min(how.keep === 'loose' ? fetchLooseObjectsMax : fetchCommitsMax, how.lines),
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
   });
   switch (admission.kind) {
@@ -131,7 +140,7 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, size: Size)
     case 'refused':
       return { lines: 0, fault: admission.fault };
     case 'extended':
-      return take(fetch, ours, { quarantine, admission, form: size.form });
+      return take(fetch, ours, { quarantine, admission, keep: how.keep });
   }
 }
 
@@ -146,11 +155,11 @@ async function baseAt({ node, log, shared }: LogFetch, tip: LogTip): Promise<Log
 async function take(
   fetch: LogFetch,
   ours: LogTip | undefined,
-  taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }>; form: IntakeForm },
+  taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }>; keep: IntakeForm },
 ): Promise<LogFetched> {
   const { node, log, shared, peer } = fetch;
   const { base, lines, objects, fault } = taken.admission;
-  await takeOver(node.repository, taken.quarantine, taken.form === 'pack' ? 'pack' : objects);
+  await takeOver(node.repository, taken.quarantine, taken.keep === 'pack' ? 'pack' : objects);
   await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: base.tip.oid });
   shared.bases.set(log, base);
   await node.admitLines({ log, lines, tip: base.tip, via: peer });

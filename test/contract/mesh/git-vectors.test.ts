@@ -204,7 +204,7 @@ describe('bombs', () => {
   const bombs: [string, () => Buffer, string][] = [
     ['a blob of 128 MiB in 128 kB', () => blobBomb(128 * 1_048_576), 'PACK_REFUSED'],
     ['a delta of 1 GiB', () => deltaBomb(1, 16_384), 'PACK_REFUSED'],
-    ['500 deltas of 64 MiB', () => deltaBomb(500, 1_024), 'PACK_REFUSED'],
+    ['50 deltas of 64 MiB', () => deltaBomb(50, 1_024), 'PACK_REFUSED'],
     ['a header of 200 million objects', () => packOf([], 200_000_000), 'TOO_LARGE'],
     ['a pack that never ends', () => Buffer.concat([packOf([], 5).subarray(0, 12), header(3, 40_000)]), 'TIMEOUT'],
   ];

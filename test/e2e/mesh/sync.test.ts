@@ -63,6 +63,17 @@ describe('two nodes', () => {
     expectClean(beta);
     expect(await texts(beta, 'alpha')).toBe(201);
   });
+
+  test('a thousand lines in one commit are a few objects, and leave no pack', async () => {
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
+    introduce(alpha, beta);
+    await alpha.append('first');
+    await beta.cycle('alpha');
+    await alpha.append(...Array.from({ length: 1_000 }, (_, index) => `line ${index}`));
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 1_000 });
+    expect(readdirSync(join(beta.repository.objectDir, 'pack'))).toEqual([]);
+    expectClean(beta);
+  });
 });
 
 /** A port where somebody accepts and never says a word. */

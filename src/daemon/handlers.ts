@@ -1,16 +1,14 @@
 /** The local API: every method, its parameters as they are checked, and what does it. */
 import { z } from 'zod';
 
-import { planImport } from '../agent/import/plan-import.ts';
-import type { ImportKind } from '../agent/import/types.ts';
-import { eventsOf, eventView, readState, type Fold } from '../core/fold/fold.ts';
+import { readState } from '../core/fold/fold.ts';
 import { viewNames } from '../core/views/render.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from './engine.ts';
-import { objectionTo } from './own-log.ts';
+import { importEvents } from './import-events.ts';
 import { charterJson } from './queries/charter.ts';
 import { listEvents, listParks } from './queries/lists.ts';
 import { recall } from './queries/recall.ts';
@@ -176,29 +174,6 @@ async function rebuildAll(engine: Engine, _: Params<'rebuild'>, progress: Progre
   await engine.rebuild(progress);
   const { root, counts } = readState(await engine.beliefs.fold());
   return { root, events: counts.events, seconds: Math.round(performance.now() - start) / 1_000 };
-}
-
-async function importEvents(engine: Engine, params: Params<'import'>): Promise<Answer<'import'>> {
-  const fold = await engine.beliefs.fold();
-  const plan = planImport(
-    { kind: params.kind as ImportKind, events: params.events, skipped: params.skipped },
-    {
-      existing: (subject) => standingEvents(fold, subject, engine.identity.host),
-      objection: (event) => objectionTo(event, engine.charter()),
-    },
-  );
-  const subjects = plan.new.map(({ subject }) => subject);
-  if (params.dryRun !== true && plan.new.length > 0) {
-    await engine.append({ events: plan.new, session: `import:${params.kind}` });
-  }
-  return { kind: params.kind, new: plan.new.length, unchanged: plan.unchanged, skipped: plan.skipped, subjects };
-}
-
-function standingEvents(fold: Fold, subject: string, host: string) {
-  return eventsOf(fold, subject).flatMap((id) => {
-    const body = eventView(fold, id)?.body;
-    return body?.host === host ? [{ id, body }] : [];
-  });
 }
 
 async function submitOp(engine: Engine, { body, sshsig }: Params<'trust.submit'>): Promise<Answer<'trust.submit'>> {

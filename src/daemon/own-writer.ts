@@ -5,6 +5,7 @@ import { recordKey } from '../core/fold/state.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
 import type { SigningKey } from '../crypto/ed25519.ts';
+import { OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
 import type { AppendedJson } from './api-types.ts';
@@ -41,8 +42,8 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
   return {
     async commit(transactions) {
       const fold = await beliefs.fold();
-      requireSoundHeads(beliefs);
       requireSoundLog(beliefs.book, host);
+      requireSoundHeads(beliefs);
       const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
       const { prepared, denials } = await gateTransactions(made, fold, host);
       const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
@@ -50,14 +51,14 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       bodies.push(...prepare({ events: denials, session: 'secret-gate' }, fold, options));
       if (bodies.length === 0) return answer(prepared, [], fold);
       try {
-        writer ??= await openLogWriter(options);
+        writer ??= await openWriter(options, fold);
         const { lines, oid } = await write(writer, bodies, options);
         await beliefs.take(host, lines, oid);
         return answer(prepared, lines, fold);
       } catch (error) {
-        // A failed write may have persisted: the log is read again before the next append.
+        // A failed write may have persisted: the log is read again, now if that can be, else before the next append.
         writer = undefined;
-        await takeWhatPersisted(options, fold);
+        await takeWhatPersisted(options, fold).catch(() => undefined);
         throw error;
       }
     },
@@ -181,6 +182,22 @@ async function* signInSteps(
     yield signed;
     if (start >= bodies.length) return;
   }
+}
+
+/**
+ * Opens the own log where our lines end. A branch that ends elsewhere would get lines whose place in the chain is wrong:
+ * what it holds more is taken over first, and a branch that still differs is not written to.
+ */
+async function openWriter(options: OwnWriterOptions, fold: Fold): Promise<LogWriter> {
+  const { host, beliefs } = options;
+  const held = (): string | null => beliefs.book.tip(host)?.oid ?? null;
+  const writer = await openLogWriter(options);
+  if (writer.head() !== held()) await takeWhatPersisted(options, fold);
+  if (writer.head() === held()) return writer;
+  const [branch, ours] = [writer.head(), held()].map((oid) => oid ?? 'nothing');
+  throw new OperatingError('REF_CHANGED', `log ${host}: the branch is at ${branch}, memd holds ${ours}`, {
+    hint: 'another program moved the branch of this host: memctl verify, then restore it or restart memd',
+  });
 }
 
 async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {

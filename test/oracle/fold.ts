@@ -199,7 +199,7 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
       const from = by(ev);
       if (status !== 'served' || !claim(ev) || !part(ev) || ev.key === served?.key || from.length === 0 || bySigned(ev) || from.some((e) => host(e) !== host(ev))) return false;
       const rivals = agreeing.filter((v) => host(v) !== host(ev));
-      return rivals.length > 0 && rivals.every((v) => !below(v).includes(ev));
+      return rivals.length > 0 && rivals.every((v) => !below(v).includes(ev) && !over(v).includes(ev));
     });
     for (const ev of conceded) report('CONCEDED', host(ev), ev);
     const barred = members.filter((ev) => ev.held === null && ev.quar !== null && by(ev).length === 0);

@@ -3,7 +3,7 @@
  * Source: docs/fold.md R3.
  */
 import type { Judgement } from './claims.ts';
-import { isClaim, takesPart, type EventNode } from './node.ts';
+import { isClaim, takesPart, type EventNode, type NodeList } from './node.ts';
 import { sortedUnique } from './order.ts';
 
 /** A concession: the host that made it and the claims that it withdrew. */
@@ -25,9 +25,11 @@ export function concessionsOf(
   return sortedUnique(given.map(hostOf)).flatMap((host) => {
     const others = servedSide.filter((node) => hostOf(node) !== host);
     if (others.length === 0) return [];
-    const mark = nextMark();
-    markBelow(others, mark);
-    const claims = given.filter((node) => hostOf(node) === host && node.mark !== mark);
+    const [below, above] = [nextMark(), nextMark()];
+    markFrom(others, [({ reaches }) => reaches], below);
+    const apart = given.filter((node) => hostOf(node) === host && node.mark !== below);
+    markFrom(others, [({ by }) => by, ({ revisers }) => revisers], above);
+    const claims = apart.filter((node) => node.mark !== above);
     return claims.length === 0 ? [] : [{ host, claims }];
   });
 }
@@ -38,12 +40,13 @@ function isGivenUp(node: EventNode): boolean {
   return node.by.every((from) => hostOf(from) === hostOf(node));
 }
 
-function markBelow(start: readonly EventNode[], mark: number): void {
+/** Marks the claims and everything of their subject that is reachable from them. */
+function markFrom(start: readonly EventNode[], along: readonly ((node: EventNode) => NodeList)[], mark: number): void {
   const stack = [...start];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    if (node.mark === mark) continue;
+    if (node.mark === mark || node.subject !== start[0]?.subject) continue;
     node.mark = mark;
-    for (const next of node.reaches) stack.push(next);
+    for (const neighbours of along) for (const next of neighbours(node)) stack.push(next);
   }
 }
 

@@ -17,8 +17,35 @@ module.exports = function launch(name, entry) {
   const file = path.join(root, entry);
   if (!fs.existsSync(file)) return stop(name, 'it is not built yet.', 'run `npm start` or `npm run build` in ' + root);
   enableCompileCache();
-  return import(require('node:url').pathToFileURL(file).href).catch((error) => failedToLoad(name, root, error));
+  if (name === 'memctl' && process.argv.some((word) => hotVerbs.has(word))) return launchHot(name, root, file);
+  return load(name, root, file);
 };
+
+/** Verbs that hooks and agents call often; see src/cli/hot/run.ts. */
+const hotVerbs = new Set(['hook', 'recall']);
+
+/** The short way where there is one for these words, else the program. */
+function launchHot(name, root, file) {
+  const bundle = path.join(root, 'dist', 'hot.cjs');
+  if (!isFresh(root, bundle)) return load(name, root, file);
+  return require(bundle)
+    .runHot(process.argv.slice(2))
+    .then((done) => (done ? undefined : load(name, root, file)));
+}
+
+/** Never older than what the compiler wrote: a change that was compiled and not bundled must not seem to do nothing. */
+function isFresh(root, bundle) {
+  const bundled = fs.statSync(bundle, { throwIfNoEntry: false });
+  if (!bundled) return false;
+  return ['crypto', 'core', 'store', 'agent', 'daemon', 'cli'].every((layer) => {
+    const compiled = fs.statSync(path.join(root, 'dist', layer, '.tsbuildinfo'), { throwIfNoEntry: false });
+    return !compiled || compiled.mtimeMs <= bundled.mtimeMs;
+  });
+}
+
+function load(name, root, file) {
+  return import(require('node:url').pathToFileURL(file).href).catch((error) => failedToLoad(name, root, error));
+}
 
 function isRecent(version) {
   const [major, minor] = version.split('.').map(Number);

@@ -1,4 +1,5 @@
-/** `npm run build`: the compiler over every layer, always (it decides itself what is out of date). */
-import { runStep } from './lib/step.ts';
+/** `npm run build`: the compiler over every layer, always (it decides itself what is out of date), then the bundle. */
+import { runNode, runStep } from './lib/step.ts';
 
-process.exitCode = (await runStep('typescript', 'bin/tsc', ['-b', ...process.argv.slice(2)])).code;
+const { code } = await runStep('typescript', 'bin/tsc', ['-b', ...process.argv.slice(2)]);
+process.exitCode = code === 0 ? (await runNode(['scripts/bundle.ts'])).code : code;

@@ -33,4 +33,5 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['fetch', () => import('./commands/fetch.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],
   ['import', () => import('./commands/import.ts')],
+  ['hook', () => import('./commands/hook.ts')],
 ]);

@@ -157,6 +157,16 @@ export interface CharterJson {
   readonly conflicts: readonly AlarmJson[];
 }
 
+export interface SessionStartJson {
+  readonly text: string;
+  /** Its first line. */
+  readonly line: string;
+  /** sha256 of the text. */
+  readonly view: string;
+  readonly scope: string | null;
+  readonly audience: string;
+}
+
 /** Every method of the local API: what it takes and what it answers. */
 export interface ApiMethods {
   append: {
@@ -177,6 +187,21 @@ export interface ApiMethods {
     params: { kind: string; events: readonly BodyInput[]; skipped: readonly SkippedJson[]; dryRun?: boolean };
     result: ImportedJson & { readonly subjects: readonly string[] };
   };
+  /** The text that a session of an agent starts with. */
+  'session.start': {
+    params: {
+      harness: string;
+      event: string;
+      source?: string;
+      session?: string;
+      agent?: string;
+      cwd?: string;
+      audience?: string;
+    };
+    result: SessionStartJson;
+  };
+  /** A note about what changed of what a session was told; '' when nothing did. */
+  'session.prompt': { params: { harness: string; session: string }; result: { text: string } };
   'trust.draft': {
     params: { op: 'host-add' | 'signer-add' | 'class-add'; args: Readonly<Record<string, unknown>>; key: string };
     result: { body: string };

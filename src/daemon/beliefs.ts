@@ -42,16 +42,25 @@ export interface Beliefs {
   readonly read: () => Promise<StateDatabase>;
   /** BRANCH_REWOUND once a branch says less than it did when this host last looked; nothing is written then. */
   readonly headsFault: () => OperatingError | undefined;
+  /** Has the listener told of every change of the fold: the subjects that were worked out anew, or all of them. */
+  readonly onChanged: (listener: FoldListener) => void;
   /** Makes everything derived again from the repository. */
   readonly rebuild: (progress: (text: string) => void) => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** Told of subjects that were worked out anew. */
+export type FoldListener = (subjects: Iterable<string> | 'all') => void;
 
 export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, repository, trust, daemon, log } = options;
   const book = createLogBook();
   const derived = openDerived(home, repository);
   const heads = openHeadsKeeper(home);
+  const listeners: FoldListener[] = [];
+  const tell: FoldListener = (subjects) => {
+    for (const listener of listeners) listener(subjects);
+  };
   let folding: Promise<Fold> | undefined;
 
   const load = (progress: (text: string) => void, anew: boolean): Promise<Fold> =>
@@ -78,12 +87,15 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       const known = book.tip(name)?.seq ?? 0;
       const fresh = lines.filter(({ seq }) => seq > known);
       book.extend(name, fresh, oid);
-      derived.touch(foldLines(current, fresh).subjects, fresh);
+      const { subjects } = foldLines(current, fresh);
+      derived.touch(subjects, fresh);
+      tell(subjects);
       settleSoon();
     },
     recharter: async () => {
       setCharter(await fold(), trust().charter, trust().hash);
       derived.touchAll();
+      tell('all');
       settleSoon();
     },
     settle: settler.now,
@@ -94,10 +106,12 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       return derived.database;
     },
     headsFault: heads.fault,
+    onChanged: (listener) => void listeners.push(listener),
     rebuild: async (progress) => {
       await settler.stop();
       for (const name of book.logs()) book.forget(name);
       folding = load(progress, true);
+      tell('all');
       await settler.now();
     },
     close: async () => {

@@ -16,6 +16,7 @@ import { show } from './queries/show.ts';
 import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
 import { Refusal } from './refusal.ts';
+import { sessionsOf } from './session/sessions.ts';
 import { runCycle } from './sync-cycle.ts';
 import { draftOp, signedOp } from './trust-keeper.ts';
 import { trustOpMessage, type TrustBody } from '../core/trust/op.ts';
@@ -32,6 +33,7 @@ interface Entry<M extends Method> {
 const eventInput = z.record(z.string(), z.unknown());
 const remark = z.strictObject({ what: z.string(), why: z.string() });
 const nothing = z.strictObject({});
+const sessionWord = z.string().max(200);
 
 const methods: { readonly [M in Method]: Entry<M> } = {
   append: {
@@ -71,6 +73,22 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       dryRun: z.boolean().optional(),
     }),
     handle: importEvents,
+  },
+  'session.start': {
+    params: z.strictObject({
+      harness: sessionWord,
+      event: sessionWord,
+      source: sessionWord.optional(),
+      session: sessionWord.optional(),
+      agent: sessionWord.optional(),
+      cwd: z.string().max(4_096).optional(),
+      audience: sessionWord.optional(),
+    }),
+    handle: (engine, params) => sessionsOf(engine).start(params),
+  },
+  'session.prompt': {
+    params: z.strictObject({ harness: sessionWord, session: sessionWord }),
+    handle: (engine, params) => sessionsOf(engine).prompt(params),
   },
   'trust.draft': {
     params: z.strictObject({

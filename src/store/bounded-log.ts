@@ -21,7 +21,10 @@ export function appendBounded(file: string, line: string, bytesMax: number): voi
 export function readBounded(file: string): readonly string[] {
   return [`${file}.1`, file].flatMap((one) => {
     try {
-      return fs.readFileSync(one, 'utf8').split('\n').filter((line) => line !== '');
+      return fs
+        .readFileSync(one, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
     } catch {
       return [];
     }

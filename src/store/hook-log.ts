@@ -32,7 +32,9 @@ export function readHookLog(home: Pick<Home, 'hooksLog'>): readonly HookLogEntry
     try {
       const { at, harness, event, outcome, why } = JSON.parse(line) as Record<string, unknown>;
       const texts = [at, harness, event, outcome, why];
-      return texts.every((text) => typeof text === 'string') ? [{ at, harness, event, outcome, why } as HookLogEntry] : [];
+      return texts.every((text) => typeof text === 'string')
+        ? [{ at, harness, event, outcome, why } as HookLogEntry]
+        : [];
     } catch {
       return [];
     }

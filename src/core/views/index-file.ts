@@ -74,7 +74,8 @@ function orNone(rows: readonly string[]): readonly string[] {
   return rows.length === 0 ? [none] : rows;
 }
 
-function servedLine(source: ViewSource, entry: ServedEntry): string {
+/** One row of what is served. Pure. */
+export function servedLine(source: ViewSource, entry: ServedEntry): string {
   const { record } = entry;
   const view = source.eventView(entry.id);
   if (view === undefined || view.body === null) return `- ${subjectSpan(entry.subject)} ${marks('not readable')}`;
@@ -92,7 +93,8 @@ function servedLine(source: ViewSource, entry: ServedEntry): string {
   return `- ${subjectSpan(entry.subject)} ${bracket} ${rowText(view.body, indexRowBytesMax)}${homeText(view.body)}`;
 }
 
-function openLine({ record, reason, againstSigned, hosts }: OpenEntry): string {
+/** One row of a subject without an answer. Pure. */
+export function openLine({ record, reason, againstSigned, hosts }: OpenEntry): string {
   const parked = againstSigned ? 'unsigned claims against what is signed' : 'claims contradict each other';
   const why = reason === 'UNRESOLVED' ? parked : 'an open question';
   const ask = commandSpan(`memctl recall ${record.subject}`);
@@ -118,7 +120,7 @@ function tail(selection: Selection, budget: Budget, left: Left): readonly string
 }
 
 /** Withheld is never absent: what is kept but not served is counted, and where it is listed is said. */
-function withheldLine({ quarantined, held, stale }: Selection): string {
+export function withheldLine({ quarantined, held, stale }: Selection): string {
   const counts = [
     quarantined.length > 0 ? `${quarantined.length} quarantined (QUARANTINE.md)` : '',
     held.length > 0 ? `${held.length} held (QUARANTINE.md)` : '',
@@ -128,7 +130,7 @@ function withheldLine({ quarantined, held, stale }: Selection): string {
 }
 
 /** Names the newest changes of every host in turn, so that a full index hides no host's news. */
-function newestLine(newest: Selection['newest'], budget: Budget): string {
+export function newestLine(newest: Selection['newest'], budget: Budget): string {
   const rest = (count: number): string => (count === 0 ? '' : `; ${count} more: memctl log HOST`);
   const room = partOf(budget, indexNewestPart).bytes;
   const hosts = [...newest];

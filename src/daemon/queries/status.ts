@@ -2,6 +2,7 @@
 import type { Alarm, StateCounts } from '../../core/fold/state.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
+import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
 import { isUnprotectedKey } from '../signer-key.ts';
 import type { Engine } from '../engine.ts';
@@ -35,8 +36,16 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
     },
     peers,
     alarms,
-    warnings: warningsOf(engine),
-    line: statusLine(engine, { peers, counts, alarms, newest: newestEvent(database, heads), now }),
+    warnings: warningsOf(engine, now),
+    line: statusLine({
+      daemon: engine.daemon,
+      hosts: peers.length + 1,
+      up: peers.filter((peer) => peer.state === 'up').length + 1,
+      parked: counts.parked ?? 0,
+      alarms: alarms.length,
+      newest: newestEvent(database, heads),
+      now,
+    }),
   };
 }
 
@@ -99,13 +108,30 @@ function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
   ];
 }
 
-function warningsOf(engine: Engine): string[] {
+function warningsOf(engine: Engine, now: number): string[] {
   const { signer } = engine.identity;
-  if (signer === null || !isUnprotectedKey(signer.key)) return [];
-  return [`${signer.key} has no passphrase: any process of this user can sign with it`];
+  const unprotected = signer !== null && isUnprotectedKey(signer.key);
+  return [
+    ...(unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : []),
+    ...hookWarnings(readHookLog(engine.home), now),
+  ];
 }
 
-function newestEvent(database: StateDatabase, heads: Heads): string | undefined {
+const weekMs = 7 * 86_400_000;
+
+/** Sessions that began without what memd knows, or prompts without its notes: nobody else would notice. Pure. */
+function hookWarnings(log: readonly HookLogEntry[], now: number): string[] {
+  const recent = log.filter(({ at }) => now - Date.parse(at) < weekMs);
+  const last = recent.at(-1);
+  if (last === undefined) return [];
+  const { harness, event, outcome, why } = last;
+  return [
+    `${recent.length} hook ${recent.length === 1 ? 'run' : 'runs'} of the last 7 days did less than they should; the last, ${last.at}: ${harness} ${event} ${outcome}: ${why}`,
+  ];
+}
+
+/** Time of the newest event that the database knows at these heads. */
+export function newestEvent(database: StateDatabase, heads: Heads): string | undefined {
   const times = Object.entries(heads).flatMap(([log, { seq }]) => {
     const [line] = database.linesOfLog(log, { from: seq, limit: 1 });
     return (line && database.event(line.id)?.at) ?? [];
@@ -113,23 +139,25 @@ function newestEvent(database: StateDatabase, heads: Heads): string | undefined 
   return times.toSorted((a, b) => (a < b ? -1 : 1)).at(-1);
 }
 
-interface LineParts {
-  readonly peers: readonly PeerJson[];
-  readonly counts: Partial<StateCounts>;
-  readonly alarms: readonly AlarmJson[];
+export interface StatusLineParts {
+  readonly daemon: boolean;
+  /** Hosts of the mesh, and those that answer, this one among them. */
+  readonly hosts: number;
+  readonly up: number;
+  readonly parked: number;
+  readonly alarms: number;
+  /** ISO time that the newest event claims; undefined when there is none. */
   readonly newest: string | undefined;
   readonly now: number;
 }
 
 /** The one line that every agent-facing surface carries, also when it is bad. */
-function statusLine(engine: Engine, { peers, counts, alarms, newest, now }: LineParts): string {
-  const hosts = peers.length + 1;
-  const up = peers.filter((peer) => peer.state === 'up').length + 1;
+export function statusLine({ daemon, hosts, up, parked, alarms, newest, now }: StatusLineParts): string {
   const parts = [
-    engine.daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`,
+    daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`,
     newest === undefined ? 'no events yet' : `newest ${ageOf(newest, now)}`,
-    `${counts.parked ?? 0} parked`,
-    ...(alarms.length > 0 ? [`${alarms.length} alarms`] : []),
+    `${parked} parked`,
+    ...(alarms > 0 ? [`${alarms} alarms`] : []),
   ];
   return `memd: ${parts.join(', ')}`;
 }

@@ -1,0 +1,15 @@
+/**
+ * Verbs that a harness or an agent calls at every session, prompt or look-up: answered over the socket with next to
+ * nothing loaded. This module is bundled into one file, dist/hot.cjs, since every module costs such a call half a
+ * millisecond. Whatever the short way cannot do goes to the command line proper.
+ */
+import { runHook } from './hook.ts';
+
+/** Does the call. @returns false when it is not one for here; then nothing was done. Never throws. */
+export async function runHot(argv: readonly string[]): Promise<boolean> {
+  // The verb stands behind `--home DIR` and flags without a value.
+  const at = argv.findIndex((word, i) => !word.startsWith('-') && argv[i - 1] !== '--home');
+  const rest = argv.toSpliced(at, 1);
+  if (argv[at] === 'hook') return runHook(rest);
+  return false;
+}

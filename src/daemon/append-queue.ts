@@ -5,6 +5,8 @@
 export interface AppendQueue<Request, Reply> {
   /** Resolves once the request is durable; rejects with what refused it or failed. */
   submit(request: Request): Promise<Reply>;
+  /** Does `work` between two commits: no append is under way meanwhile, and those that come wait. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
   /** Resolves when nothing waits and nothing is under way. */
   idle(): Promise<void>;
 }
@@ -28,11 +30,19 @@ export function createAppendQueue<Request, Reply>(
 ): AppendQueue<Request, Reply> {
   const waiting: Waiting<Request, Reply>[] = [];
   let running: Promise<void> | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
 
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  };
   const run = async (): Promise<void> => {
     // One turn of the event loop, so that requests that arrived in the same read share the first commit too.
     await new Promise((resume) => setImmediate(resume));
-    while (waiting.length > 0) await commitBatch(waiting.splice(0, batchLength(waiting, options)), options);
+    while (waiting.length > 0) {
+      await alone(() => commitBatch(waiting.splice(0, batchLength(waiting, options)), options));
+    }
     running = undefined;
   };
   return {
@@ -42,6 +52,7 @@ export function createAppendQueue<Request, Reply>(
         running ??= run();
       });
     },
+    alone,
     idle: () => running ?? Promise.resolve(),
   };
 }

@@ -3,22 +3,26 @@
  * repository when it is first needed; a reader whose database is up to date needs none of it.
  */
 import type { Logger } from 'pino';
-import { createFold, foldLines, setCharter, type Fold } from '../core/fold/fold.ts';
+import { foldLines, setCharter, type Fold } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { StateDatabase } from '../store/database.ts';
-import type { OperatingError } from '../store/errors.ts';
-import { listLogs } from '../store/git/refs.ts';
+import { isOperatingError, type OperatingError } from '../store/errors.ts';
+import { logRef, readRef } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
-import { openDerived, type Derived, type DerivedFrom } from './derived.ts';
-import { openHeadsKeeper, type HeadsKeeper } from './heads-keeper.ts';
-import { createLogBook, loadLogs, type LogBook } from './log-book.ts';
-import { createSettler } from './settler.ts';
+import { openDerived, type Derived, type DerivedInputs } from './derived.ts';
+import type { StoredTips } from './fold-rows.ts';
+import { openHeadsKeeper, type HeldLogs } from './heads-keeper.ts';
+import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
+import type { LogBook } from './log-book.ts';
+import { createSettler, type Settler } from './settler.ts';
 import type { TrustState } from './trust-keeper.ts';
 
 export interface BeliefsOptions {
   readonly home: Home;
+  /** Slug of this host. */
+  readonly host: string;
   readonly repository: Repository;
   readonly trust: () => TrustState;
   /** True in memd: derived files follow on a timer. Without it they follow at the next read, and at the end. */
@@ -29,7 +33,7 @@ export interface BeliefsOptions {
 
 export interface Beliefs {
   readonly book: LogBook;
-  /** The database as it stands; see `read` for one that is up to date. */
+  /** The database as it stands; see `read` for one that is up to date. Not to be kept: a damaged one is replaced. */
   readonly database: StateDatabase;
   readonly fold: () => Promise<Fold>;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
@@ -40,12 +44,21 @@ export interface Beliefs {
   readonly settle: () => Promise<void>;
   /** The database, up to date. Needs no fold when it was up to date already. */
   readonly read: () => Promise<StateDatabase>;
-  /** BRANCH_REWOUND once a branch says less than it did when this host last looked; nothing is written then. */
+  /** BRANCH_REWOUND once the own log or the trust branch says less than when this host last looked: nothing is written. */
   readonly headsFault: () => OperatingError | undefined;
+  /** The same for every branch. A peer's log comes back from peers, and meanwhile this host may write its own. */
+  readonly headsFaults: () => readonly OperatingError[];
+  /** Why copies or views could not be written. */
+  readonly fileFault: () => OperatingError | undefined;
+  /** Has views and copies written again at the next settling, whatever changed. */
+  readonly touchFiles: () => void;
   /** Has the listener told of every change of the fold: the subjects that were worked out anew, or all of them. */
   readonly onChanged: (listener: FoldListener) => void;
-  /** Makes everything derived again from the repository. */
-  readonly rebuild: (progress: (text: string) => void) => Promise<void>;
+  /**
+   * Makes everything derived again from the repository. With `damaged`, the database that was found so: its file is
+   * replaced, and nothing is done if that has happened meanwhile. No append may be under way.
+   */
+  readonly rebuild: (progress: (text: string) => void, damaged?: StateDatabase) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -53,47 +66,46 @@ export interface Beliefs {
 export type FoldListener = (subjects: Iterable<string> | 'all') => void;
 
 export function openBeliefs(options: BeliefsOptions): Beliefs {
-  const { home, repository, trust, daemon, log } = options;
-  const book = createLogBook();
-  const derived = openDerived(home, repository);
+  const { home, host, repository, trust, daemon, log, progress } = options;
+  const derived = openDerived(home, repository, log);
   const heads = openHeadsKeeper(home);
   const listeners: FoldListener[] = [];
   const tell: FoldListener = (subjects) => {
     for (const listener of listeners) listener(subjects);
   };
-  let folding: Promise<Fold> | undefined;
-
-  const load = (progress: (text: string) => void, anew: boolean): Promise<Fold> =>
-    loadFold({ repository, trust: trust(), book, derived, heads, progress, anew });
-  const fold = (): Promise<Fold> => (folding ??= load(options.progress, false));
+  const keeper = createFoldKeeper({
+    repository,
+    trust,
+    progress,
+    onLoaded(lines) {
+      if (!derived.isCurrent(inputsOf(book.oids(), trust()))) derived.startAnew(lines, { damaged: false });
+      if (derived.filesAreBehind()) derived.touchFiles(book.logs());
+    },
+  });
+  const { book } = keeper;
   const settler = createSettler(
     async () => {
-      const current = await fold();
-      await derived.flush(current, { ...inputsOf(book.oids(), trust()), cuts: book.cuts() });
+      const fold = await keeper.latest();
+      await derived.flush(fold, { ...inputsOf(book.oids(), trust()), cuts: book.cuts(), tips: tipsIn(book) });
       await heads.write(book, trust());
     },
     (error) => log?.error({ err: error }, 'cannot write what is derived'),
   );
+  const headsFaults = (): ReadonlyMap<string, OperatingError> =>
+    heads.faults(keeper.isAskedFor() ? book : logsIn(derived.database()), trust());
   const settleSoon = (): void => {
     if (daemon) settler.soon();
   };
+  const parts: Parts = { keeper, derived, settler, tell, settleSoon };
   return {
     book,
-    database: derived.database,
-    fold,
-    take: async (name, lines, oid) => {
-      const current = await fold();
-      // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
-      const known = book.tip(name)?.seq ?? 0;
-      const fresh = lines.filter(({ seq }) => seq > known);
-      book.extend(name, fresh, oid);
-      const { subjects } = foldLines(current, fresh);
-      derived.touch(subjects, fresh);
-      tell(subjects);
-      settleSoon();
+    get database() {
+      return derived.database();
     },
+    fold: keeper.latest,
+    take: (name, lines, oid) => takeLines(parts, { log: name, lines, oid }),
     recharter: async () => {
-      setCharter(await fold(), trust().charter, trust().hash);
+      setCharter(await keeper.latest(), trust().charter, trust().hash);
       derived.touchAll();
       tell('all');
       settleSoon();
@@ -101,25 +113,61 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     settle: settler.now,
     read: async () => {
       const untouched =
-        folding === undefined && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust()));
+        !keeper.isAskedFor() && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust()));
       if (!untouched) await settler.now();
-      return derived.database;
+      return derived.database();
     },
-    headsFault: heads.fault,
+    headsFault: () => headsFaults().get('') ?? headsFaults().get(host),
+    headsFaults: () => [...headsFaults().values()],
+    fileFault: () => derived.fileFault(),
+    touchFiles: () => derived.touchFiles(book.logs()),
     onChanged: (listener) => void listeners.push(listener),
-    rebuild: async (progress) => {
-      await settler.stop();
-      for (const name of book.logs()) book.forget(name);
-      folding = load(progress, true);
-      tell('all');
-      await settler.now();
-    },
+    rebuild: (said, damaged) => rebuildAll(parts, said, damaged),
     close: async () => {
-      if (folding === undefined) await settler.stop();
-      else await settler.now();
+      if (keeper.isAskedFor()) await settler.now();
+      else await settler.stop();
       derived.close();
     },
   };
+}
+
+interface Parts {
+  readonly keeper: FoldKeeper;
+  readonly derived: Derived;
+  readonly settler: Settler;
+  readonly tell: FoldListener;
+  readonly settleSoon: () => void;
+}
+
+interface TakenLines {
+  readonly log: string;
+  readonly lines: readonly VerifiedLine[];
+  readonly oid: string;
+}
+
+async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: TakenLines): Promise<void> {
+  const { log, lines, oid } = taken;
+  const fold = await keeper.latest();
+  // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
+  const known = keeper.book.tip(log)?.seq ?? 0;
+  const fresh = lines.filter(({ seq }) => seq > known);
+  keeper.book.extend(log, fresh, oid);
+  const { subjects } = foldLines(fold, fresh);
+  derived.touch(subjects, fresh);
+  tell(subjects);
+  settleSoon();
+}
+
+async function rebuildAll(parts: Parts, progress: (text: string) => void, damaged?: StateDatabase): Promise<void> {
+  const { keeper, derived, settler, tell } = parts;
+  await settler.stop();
+  if (damaged !== undefined && damaged !== derived.database()) return;
+  await keeper.reload(progress, (lines) => {
+    derived.startAnew(lines, { damaged: damaged !== undefined });
+    derived.touchFiles(keeper.book.logs());
+  });
+  tell('all');
+  await settler.now();
 }
 
 /** Throws BRANCH_REWOUND: a host that was rewound fetches and appends nothing until it is restored. */
@@ -128,38 +176,41 @@ export function requireSoundHeads(beliefs: Beliefs): void {
   if (fault !== undefined) throw fault;
 }
 
-interface Loading {
-  readonly repository: Repository;
-  readonly trust: TrustState;
-  readonly book: LogBook;
-  readonly derived: Derived;
-  readonly heads: HeadsKeeper;
-  readonly progress: (text: string) => void;
-  /** Write every row again, current or not. */
-  readonly anew: boolean;
-}
-
-/** Reads, verifies and folds every log of the charter. */
-async function loadFold({ repository, trust, book, derived, heads, progress, anew }: Loading): Promise<Fold> {
-  const { charter, hash } = trust;
-  const fold = createFold(charter, hash);
-  const loaded: VerifiedLine[] = [];
-  await loadLogs({ repository, charter, book, progress }, (lines) => {
-    for (const line of lines) loaded.push(line);
-  });
-  heads.check(book, trust);
-  progress(`folding ${loaded.length} lines`);
-  foldLines(fold, loaded);
-  if (anew || !derived.isCurrent(inputsOf(book.oids(), trust))) derived.startAnew(loaded);
-  return fold;
-}
-
-function inputsOf(oids: Readonly<Record<string, string>>, trust: TrustState): Omit<DerivedFrom, 'cuts'> {
+function inputsOf(oids: Readonly<Record<string, string>>, trust: TrustState): DerivedInputs {
   return { oids, trust: trust.hash, rules: rulesVersion };
 }
 
-/** Commit of every log branch of the charter, read from the refs alone. */
+/** The logs as the database has them: the same as the book while it is up to date. */
+function logsIn(database: StateDatabase): HeldLogs {
+  const meta = database.meta();
+  const oids = new Map(JSON.parse(meta['oids'] ?? '[]') as [string, string][]);
+  const tips = JSON.parse(meta['tips'] ?? '{}') as StoredTips;
+  return {
+    tip: (log) => (tips[log] === undefined ? undefined : { ...tips[log], oid: oids.get(log) ?? '' }),
+    linkAt: (log, seq) => database.linesOfLog(log, { from: seq, limit: 1 })[0]?.link,
+  };
+}
+
+function tipsIn(book: LogBook): StoredTips {
+  return Object.fromEntries(
+    book.logs().flatMap((log) => {
+      const tip = book.tip(log);
+      return tip === undefined ? [] : [[log, { seq: tip.seq, link: tip.link }]];
+    }),
+  );
+}
+
+/** Commit of every log branch of the charter, read from the refs alone; '' for a damaged one, as the book has it. */
 function commitsOnDisk(repository: Repository, trust: TrustState): Record<string, string> {
-  const { hosts } = trust.charter;
-  return Object.fromEntries([...listLogs(repository)].filter(([name]) => hosts.has(name)));
+  const commits = [...trust.charter.hosts.keys()].map((name) => [name, commitOf(repository, name)] as const);
+  return Object.fromEntries(commits.filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+function commitOf(repository: Repository, log: string): string | null {
+  try {
+    return readRef(repository, logRef(log));
+  } catch (error) {
+    if (isOperatingError(error, 'REF_DAMAGED')) return '';
+    throw error;
+  }
 }

@@ -2,18 +2,21 @@
  * Everything that follows from the logs and is kept on disk: the database, the plain copies, the view files. Brought up
  * to date behind the acknowledgement, at the latest before the next answer that reads them.
  */
+import type { Logger } from 'pino';
 import { readState, subjectsOf, type Fold } from '../core/fold/fold.ts';
 import type { Line } from '../core/line.ts';
 import { forgetSubjects, renderViews } from '../core/views/render.ts';
 import type { ViewCache } from '../core/views/selection.ts';
 import { viewSourceOf } from '../core/views/view-source.ts';
 import { openDatabase, type StateDatabase } from '../store/database.ts';
+import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
 import { readLog } from '../store/log-store.ts';
 import { openPlainCopies, type PlainCopies } from '../store/plain-copies.ts';
-import { writeViewFiles } from '../store/view-files.ts';
-import { alarmRows, eventRows, lineRow, recordRows } from './fold-rows.ts';
+import { writeViewFiles, type WrittenViews } from '../store/view-files.ts';
+import { alarmRows, eventRows, lineRow, recordRows, type StoredTips } from './fold-rows.ts';
+import type { LogCut } from './log-book.ts';
 import { version } from './version.ts';
 
 /** What a database was made from. Equal inputs: the rows are what the fold would say. */
@@ -22,43 +25,86 @@ export interface DerivedFrom {
   readonly oids: Readonly<Record<string, string>>;
   readonly trust: string;
   readonly rules: number;
-  /** Where logs are cut here: local facts that the rows tell too. */
-  readonly cuts: readonly unknown[];
+  /** Where logs are cut and where they end here: local facts that the rows tell too. */
+  readonly cuts: readonly LogCut[];
+  readonly tips: StoredTips;
 }
 
+/** The part that decides whether rows are current. */
+export type DerivedInputs = Omit<DerivedFrom, 'cuts' | 'tips'>;
+
 export interface Derived {
-  readonly database: StateDatabase;
+  /** The open database; another one once a damaged file was replaced. */
+  database(): StateDatabase;
   /** True when the database was made from exactly this, by this version. */
-  isCurrent(from: Omit<DerivedFrom, 'cuts'>): boolean;
+  isCurrent(from: DerivedInputs): boolean;
   /** Notes that these subjects and lines changed; nothing is written yet. */
   touch(subjects: Iterable<string>, lines: readonly Line[]): void;
   /** Notes that every subject may have changed. */
   touchAll(): void;
-  /** Throws away every row; all of them are written again at the next flush, these lines among them. */
-  startAnew(lines: readonly Line[]): void;
-  /** Writes what was noted. Cheap when nothing was. */
+  /**
+   * Throws away every row; all of them are written again at the next flush, these lines among them. `damaged`: the file
+   * itself is not to be trusted and is replaced.
+   */
+  startAnew(lines: readonly Line[], options: { readonly damaged: boolean }): void;
+  /** Notes that views and the copies of these logs are to be written again, whatever changed. */
+  touchFiles(logs: Iterable<string>): void;
+  /** True when rows were written whose copies and views were not: a crash came between. */
+  filesAreBehind(): boolean;
+  /**
+   * Writes what was noted. Cheap when nothing was. A file that cannot be written is a fault, told by `fileFault`, and
+   * tried again at the next flush: what is believed can be asked for all the same.
+   */
   flush(fold: Fold, from: DerivedFrom): Promise<void>;
+  fileFault(): OperatingError | undefined;
   close(): void;
 }
 
 interface Pending {
   subjects: Set<string> | 'all';
+  /** Lines that are in no row yet. */
   lines: Line[];
   dirty: boolean;
 }
 
+const nothing = (): Pending => ({ subjects: new Set(), lines: [], dirty: false });
+
 /** Opens the database of a home; a file of another schema, or a damaged one, is started anew. */
-export function openDerived(home: Home, repository: Repository): Derived {
-  const database = openDatabase(home.database);
+export function openDerived(home: Home, repository: Repository, log: Logger | undefined): Derived {
+  let database = openDatabase(home.database);
   const copies = openPlainCopies(home);
   const caches = new Map<string, ViewCache>();
-  let pending: Pending = { subjects: new Set(), lines: [], dirty: false };
-  const touchAll = (): void => {
-    pending = { ...pending, subjects: 'all', dirty: true };
-    caches.clear();
+  let pending = nothing();
+  /** Logs whose copies must be written anew; undefined when every file is as it should be. */
+  let unfiled: Set<string> | undefined;
+  let fault: OperatingError | undefined;
+
+  const clear = (damaged: boolean): void => {
+    try {
+      if (!damaged) return database.clear();
+    } catch (error) {
+      if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
+    }
+    database.close();
+    database = openDatabase(home.database, { damaged: true });
+  };
+  const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
+  const writeFiles = async (fold: Fold, lines: readonly Line[]): Promise<void> => {
+    const anew = unfiled ?? new Set();
+    try {
+      await writeCopies(copies, repository, { lines: lines.filter((line) => !anew.has(line.log)), anew });
+      reportEdits(await writeViews(home, fold, caches), log);
+      database.write({ meta: { files: 'written' } });
+      [unfiled, fault] = [undefined, undefined];
+    } catch (error) {
+      touchFiles(lines.map((line) => line.log));
+      if (!isOperatingError(error) || error.code === 'DATABASE_DAMAGED') throw error;
+      if (fault?.message !== error.message) log?.error({ err: error }, 'cannot write copies and views');
+      fault = error;
+    }
   };
   return {
-    database,
+    database: () => database,
     isCurrent: (from) => {
       const meta = database.meta();
       return Object.entries(inputsOf(from)).every(([key, value]) => meta[key] === value);
@@ -69,20 +115,25 @@ export function openDerived(home: Home, repository: Repository): Derived {
       for (const line of added) pending.lines.push(line);
       pending.dirty = true;
     },
-    touchAll,
-    startAnew(lines) {
-      database.clear();
+    touchAll() {
+      pending = { ...pending, subjects: 'all', dirty: true };
+      caches.clear();
+    },
+    startAnew(lines, { damaged }) {
+      clear(damaged);
       pending = { subjects: 'all', lines: [...lines], dirty: true };
       caches.clear();
     },
+    touchFiles,
+    filesAreBehind: () => database.meta()['files'] !== 'written',
     async flush(fold, from) {
-      if (!pending.dirty) return;
-      const now = pending;
-      pending = { subjects: new Set(), lines: [], dirty: false };
-      writeDatabase(database, fold, { ...now, from });
-      await writeCopies(copies, repository, now.lines);
-      await writeViews(home, fold, caches);
+      const { dirty, lines } = pending;
+      // What cannot be written stays noted.
+      if (dirty) writeDatabase(database, fold, { ...pending, from });
+      pending = nothing();
+      if (dirty || unfiled !== undefined) await writeFiles(fold, lines);
     },
+    fileFault: () => fault,
     close: () => database.close(),
   };
 }
@@ -100,29 +151,48 @@ function writeDatabase(database: StateDatabase, fold: Fold, change: Pending & { 
       root: state.root,
       counts: JSON.stringify(state.counts),
       cuts: JSON.stringify(change.from.cuts),
+      tips: JSON.stringify(change.from.tips),
+      files: 'due',
     },
   });
 }
 
-function inputsOf(from: Omit<DerivedFrom, 'cuts'>): Record<string, string> {
+function inputsOf(from: DerivedInputs): Record<string, string> {
   const oids = Object.entries(from.oids).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { version, trust: from.trust, rules: String(from.rules), oids: JSON.stringify(oids) };
 }
 
-/** Adds lines to the copies; a copy that does not end where they begin is written anew from the repository. */
-async function writeCopies(copies: PlainCopies, repository: Repository, lines: readonly Line[]): Promise<void> {
+/**
+ * Adds lines to the copies; a copy that does not end where they begin is written anew from the repository, as are those
+ * of the logs named in `anew`.
+ */
+async function writeCopies(
+  copies: PlainCopies,
+  repository: Repository,
+  { lines, anew }: { readonly lines: readonly Line[]; readonly anew: ReadonlySet<string> },
+): Promise<void> {
+  const behind = new Set(anew);
   for (const [log, added] of Map.groupBy(lines, (line) => line.log)) {
     const texts = added.map((line) => line.text);
-    if (copies.append(log, added[0]?.seq ?? 1, texts)) continue;
-    copies.rewrite(log, (await readLog(repository, log)).lines);
+    if (!copies.append(log, added[0]?.seq ?? 1, texts)) behind.add(log);
   }
+  for (const log of behind) copies.rewrite(log, (await readLog(repository, log)).lines);
 }
 
-async function writeViews(home: Home, fold: Fold, caches: Map<string, ViewCache>): Promise<void> {
+/** Writes the views of every audience. @returns the hand edits that were found and kept beside. */
+async function writeViews(home: Home, fold: Fold, caches: Map<string, ViewCache>): Promise<WrittenViews['edited']> {
   const source = viewSourceOf(fold);
+  const edited: WrittenViews['edited'][number][] = [];
   for (const audience of fold.charter.audiences.keys()) {
     const cache: ViewCache = caches.get(audience) ?? new Map();
     caches.set(audience, cache);
-    await writeViewFiles(home, { audience, files: renderViews(source, { audience, cache }) });
+    const written = await writeViewFiles(home, { audience, files: renderViews(source, { audience, cache }) });
+    edited.push(...written.edited);
   }
+  return edited;
+}
+
+function reportEdits(edited: WrittenViews['edited'], log: Logger | undefined): void {
+  for (const { name, keptAs } of edited)
+    log?.warn({ name, keptAs }, 'a view was edited by hand; the edit is kept beside it');
 }

@@ -8,8 +8,11 @@ import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import type { MeshNode } from '../mesh/node.ts';
+import { createLocks } from '../mesh/log-lock.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
+import type { StateDatabase } from '../store/database.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
+import { OperatingError } from '../store/errors.ts';
 import { lockHome, type HomeLock } from '../store/home-lock.ts';
 import { openHome, type Home } from '../store/home.ts';
 import { readKeys, type HostKeys } from '../store/keys.ts';
@@ -61,8 +64,10 @@ export interface Engine {
   append(transaction: Transaction): Promise<readonly AppendedJson[]>;
   /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
   admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
-  /** Makes everything derived again from the repository. */
-  rebuild(progress: (text: string) => void): Promise<void>;
+  /** Makes everything derived again from the repository; `damaged` as for the beliefs. */
+  rebuild(progress: (text: string) => void, damaged?: StateDatabase): Promise<void>;
+  /** Does `work` while no append is under way. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
   /** The port that the ssh server was asked to listen on and the one that it found; null without a server. */
   ports(): ListenPorts | null;
   listening(ports: ListenPorts): void;
@@ -83,11 +88,20 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     if (removed.length > 0) options.log?.info({ removed }, 'removed what a crash left');
     await prepareRepository(repository);
     const trust = await readTrustState(repository, meshId);
+    requireGenesis(trust, meshId);
     return assemble({ options, home, identity, meshId, lock, repository, trust });
   } catch (error) {
     lock.release();
     throw error;
   }
+}
+
+/** A trust branch that was lost reads like one that never was, and a mesh without a charter would take nobody's word. */
+function requireGenesis({ set }: TrustState, meshId: string): void {
+  if (set.held.has(meshId)) return;
+  throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${meshId}`, {
+    hint: 'restore repo.git from a backup; any other host of the mesh has the same trust branch',
+  });
 }
 
 interface Parts {
@@ -106,18 +120,21 @@ function assemble(parts: Parts): Engine {
   let trust = parts.trust;
   let ports: ListenPorts | null = null;
   const keys = readKeys(home);
-  const beliefs = openBeliefs({ home, repository, trust: () => trust, daemon, log, progress });
+  const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const queue = openQueue(parts, keys, beliefs);
   const peerBook = createPeerBook();
-  const admitTrust = async (ops: readonly TrustOp[], via: string): Promise<Added> => {
-    const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
-    trust = state;
-    if (report.added.length + report.unsupported.length > 0) {
-      await beliefs.recharter();
-      options.onCharter?.();
-    }
-    return report;
-  };
+  const locks = createLocks();
+  // One at a time: each grows the set that the one before it left.
+  const admitTrust = (ops: readonly TrustOp[], via: string): Promise<Added> =>
+    locks.run('trust', async () => {
+      const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
+      trust = state;
+      if (report.added.length + report.unsupported.length > 0) {
+        await beliefs.recharter();
+        options.onCharter?.();
+      }
+      return report;
+    });
   const peers = createPeers({
     node: meshNode(parts, { keys, beliefs, trust: () => trust, admitTrust }),
     addressOf: (host) =>
@@ -138,7 +155,8 @@ function assemble(parts: Parts): Engine {
     trust: () => trust,
     append: (transaction) => queue.submit(transaction),
     admitTrust,
-    rebuild: (said) => queue.alone(() => beliefs.rebuild(said)),
+    rebuild: (said, damaged) => queue.alone(() => beliefs.rebuild(said, damaged)),
+    alone: (work) => queue.alone(work),
     ports: () => ports,
     listening: (now) => void (ports = now),
     async close() {

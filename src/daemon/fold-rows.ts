@@ -28,9 +28,18 @@ export function eventRow(view: EventView): EventRow {
 /** What the `view` column holds. */
 export type StoredView = Pick<EventView, 'by' | 'lines' | 'reason' | 'signers' | 'stale'>;
 
-export function recordRow(record: SubjectRecord): RecordRow {
+/** What the `record` column holds: the record, and how many events the subject has, whatever their scope. */
+export interface StoredRecord {
+  readonly record: SubjectRecord;
+  readonly events: number;
+}
+
+/** Last usable line of every log, as the meta row `tips` holds it. */
+export type StoredTips = Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
+
+export function recordRow({ record, events }: StoredRecord): RecordRow {
   const { subject, scope, status, served } = record;
-  return { subject, scope, status, served: served ?? '', record: JSON.stringify(record) };
+  return { subject, scope, status, served: served ?? '', record: JSON.stringify({ record, events }) };
 }
 
 export function lineRow({ log, seq, id, link }: Line): LineRow {
@@ -54,7 +63,10 @@ export function* eventRows(fold: Fold, subjects: Iterable<string>): Generator<Ev
 
 /** Rows of every record of these subjects. */
 export function* recordRows(fold: Fold, subjects: Iterable<string>): Generator<RecordRow> {
-  for (const subject of subjects) yield* recordsOf(fold, subject).map(recordRow);
+  for (const subject of subjects) {
+    const events = eventsOf(fold, subject).length;
+    yield* recordsOf(fold, subject).map((record) => recordRow({ record, events }));
+  }
 }
 
 export function alarmRows(fold: Fold): AlarmRow[] {

@@ -1,4 +1,4 @@
-/** Keeps `last-heads.json`, and stops every write once a branch says less than that file. */
+/** Keeps `last-heads.json`, and tells when a branch says less than that file. */
 import type { OperatingError } from '../store/errors.ts';
 import { isOperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
@@ -6,53 +6,69 @@ import { checkLastHead, checkLastTrust, readLastHeads, writeLastHeads, type Last
 import type { LogBook } from './log-book.ts';
 import type { TrustState } from './trust-keeper.ts';
 
+/** What is held of every log now: as the book has it, or the database that is up to date. */
+export type HeldLogs = Pick<LogBook, 'tip' | 'linkAt'>;
+
 export interface HeadsKeeper {
-  /** Compares what was read with what was last seen; what it finds is kept for `fault`. */
-  readonly check: (book: LogBook, trust: TrustState) => void;
-  readonly fault: () => OperatingError | undefined;
-  /** Writes the heads as they are now, if they moved. Nothing is written over a fault: it must stay visible. */
+  /**
+   * BRANCH_REWOUND for every branch that says less than when this host last looked: the trust branch under '', logs under
+   * their host. Asked anew each time, so that a log which a peer brought back is sound again.
+   */
+  readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
+  /** Writes the heads as they are now, if they moved. What was last seen of a faulty branch stays: it is the evidence. */
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
 export function openHeadsKeeper(home: Home): HeadsKeeper {
-  const last = readLastHeads(home).heads;
-  let written = JSON.stringify(last);
-  let fault: OperatingError | undefined;
+  let last = readLastHeads(home).heads;
+
+  const faults = (held: HeldLogs, trust: TrustState): ReadonlyMap<string, OperatingError> => {
+    const found = new Map<string, OperatingError>();
+    const note = (branch: string, check: () => void): void => {
+      const fault = faultOf(check);
+      if (fault !== undefined) found.set(branch, fault);
+    };
+    note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) }));
+    for (const [host, head] of Object.entries(last.logs)) {
+      const tip = held.tip(host);
+      const linkAt = (seq: number): string | undefined => held.linkAt(host, seq);
+      note(host, () => checkLastHead(host, head, { oid: tip?.oid ?? null, lines: tip?.seq ?? 0, linkAt }));
+    }
+    return found;
+  };
   return {
-    check(book, trust) {
-      try {
-        checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) });
-        for (const [host, head] of Object.entries(last.logs)) {
-          const tip = book.tip(host);
-          checkLastHead(host, head, {
-            oid: tip?.oid ?? null,
-            lines: tip?.seq ?? 0,
-            linkAt: (seq) => book.linkAt(host, seq),
-          });
-        }
-        fault = undefined;
-      } catch (error) {
-        if (!isOperatingError(error)) throw error;
-        fault = error;
-      }
-    },
-    fault: () => fault,
+    faults,
     async write(book, trust) {
-      const heads = headsNow(book, trust);
-      const text = JSON.stringify(heads);
-      if (fault !== undefined || text === written) return;
+      const heads = headsNow(book, trust, { last, faults: faults(book, trust) });
+      if (JSON.stringify(heads) === JSON.stringify(last)) return;
       await writeLastHeads(home, heads);
-      written = text;
+      last = heads;
     },
   };
 }
 
-function headsNow(book: LogBook, trust: TrustState): LastHeads {
-  const logs = book.logs().flatMap((log) => {
-    const tip = book.tip(log);
-    return tip === undefined ? [] : [[log, tip] as const];
+function faultOf(check: () => void): OperatingError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (isOperatingError(error)) return error;
+    throw error;
+  }
+}
+
+function headsNow(
+  book: LogBook,
+  trust: TrustState,
+  { last, faults }: { readonly last: LastHeads; readonly faults: ReadonlyMap<string, OperatingError> },
+): LastHeads {
+  const names = [...new Set([...book.logs(), ...Object.keys(last.logs)])].toSorted((a, b) => (a < b ? -1 : 1));
+  const logs = names.flatMap((log) => {
+    const head = faults.has(log) ? last.logs[log] : book.tip(log);
+    return head === undefined ? [] : [[log, head] as const];
   });
-  return { logs: Object.fromEntries(logs), trust: trust.oid === '' ? null : { oid: trust.oid, ops: opCount(trust) } };
+  const trustNow = trust.oid === '' ? null : { oid: trust.oid, ops: opCount(trust) };
+  return { logs: Object.fromEntries(logs), trust: faults.has('') ? last.trust : trustNow };
 }
 
 function opCount({ set }: TrustState): number {

@@ -30,42 +30,50 @@ export interface LogBook {
   readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
   /** Notes where a log of the repository is cut. */
   readonly cut: (cut: LogCut) => void;
-  /** Forgets a log, before it is read again. */
-  readonly forget: (log: string) => void;
+  /** Everything that another book says, in place of what this one said: readers see the one or the other, never half. */
+  readonly become: (other: LogBook) => void;
+  readonly entries: () => ReadonlyMap<string, LogEntry>;
+}
+
+/** One log of a book. */
+interface LogEntry {
+  /** Link of line 1, 2, 3… */
+  readonly links: string[];
+  oid: string;
+  cut: LogCut | undefined;
 }
 
 export function createLogBook(): LogBook {
-  const links = new Map<string, string[]>();
-  const commits = new Map<string, string>();
-  const cuts = new Map<string, LogCut>();
+  let entries = new Map<string, LogEntry>();
+  const entryOf = (log: string): LogEntry => {
+    const entry = entries.get(log) ?? { links: [], oid: '', cut: undefined };
+    entries.set(log, entry);
+    return entry;
+  };
   return {
     tip(log) {
-      const oid = commits.get(log);
-      const chain = links.get(log);
-      const link = chain?.at(-1);
-      return oid === undefined || chain === undefined || link === undefined
-        ? undefined
-        : { oid, seq: chain.length, link };
+      const { links = [], oid = '' } = entries.get(log) ?? {};
+      const link = links.at(-1);
+      return link === undefined ? undefined : { oid, seq: links.length, link };
     },
-    linkAt: (log, seq) => links.get(log)?.[seq - 1],
-    oids: () => Object.fromEntries(commits),
-    logs: () => [...links.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
-    cuts: () => [...cuts.values()],
+    linkAt: (log, seq) => entries.get(log)?.links[seq - 1],
+    oids: () => Object.fromEntries([...entries].map(([log, { oid }]) => [log, oid])),
+    logs: () => [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
+    cuts: () => [...entries.values()].flatMap(({ cut }) => cut ?? []),
     extend(log, lines, oid) {
-      const chain = links.get(log) ?? [];
-      for (const line of lines) chain.push(line.link);
-      links.set(log, chain);
-      commits.set(log, oid);
+      const entry = entryOf(log);
+      for (const line of lines) entry.links.push(line.link);
+      entry.oid = oid;
     },
-    cut: (cut) => void cuts.set(cut.log, cut),
-    forget(log) {
-      for (const map of [links, commits, cuts]) map.delete(log);
-    },
+    cut: (cut) => void (entryOf(cut.log).cut = cut),
+    become: (other) => void (entries = new Map(other.entries())),
+    entries: () => entries,
   };
 }
 
 /** One log as it stands in the repository, after verification. */
 export interface ReadLog {
+  /** Commit of the branch; '' when the branch itself is damaged. */
   readonly oid: string;
   /** Lines that could be read, usable or not. */
   readonly held: number;
@@ -83,11 +91,13 @@ export async function readVerifiedLog(
   host: CharterHost,
   options: { readonly meshId: string; readonly verifyEvery?: boolean },
 ): Promise<ReadLog | undefined> {
-  const oid = readRef(repository, logRef(host.name));
-  if (oid === null) return undefined;
   const lines: (string | Uint8Array)[] = [];
+  let oid = '';
   let damage: OperatingError | undefined;
   try {
+    const branch = readRef(repository, logRef(host.name));
+    if (branch === null) return undefined;
+    oid = branch;
     for await (const part of streamLog(repository, host.name, oid)) for (const line of part) lines.push(line);
   } catch (error) {
     if (!isOperatingError(error)) throw error;

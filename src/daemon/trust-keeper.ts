@@ -1,6 +1,8 @@
 /** The trust set of this home: read from branch `trust`, grown by what verifies, written back before it counts. */
 import { randomBytes } from 'node:crypto';
+import { parseCanonical } from '../crypto/canonical.ts';
 import type { Result } from '../crypto/result.ts';
+import { jsonDepthMax } from '../core/limits.ts';
 import {
   classAddBody,
   hostAddBody,
@@ -132,8 +134,12 @@ function refusedOp(op: string, detail: string): Refusal {
 }
 
 /** Puts a drafted body and a signature together. Refuses OP_REFUSED if that is no op. */
-export function signedOp(body: TrustBody, sshsig: string): TrustOp {
-  const op = finishTrustOp(body, { ...body.by, sshsig });
+export function signedOp(body: string, sshsig: string): TrustOp {
+  const drafted = parseCanonical(body, { depthMax: jsonDepthMax });
+  if (!drafted.ok) throw refusedOp('the op', drafted.detail);
+  const { by } = (drafted.value ?? {}) as { readonly by?: Partial<Approver> };
+  const { signer = '', key = '' } = by ?? {};
+  const op = finishTrustOp(drafted.value as unknown as TrustBody, { signer, key, sshsig });
   if (op.ok) return op.value;
-  throw refusedOp(body.op, op.detail);
+  throw refusedOp('the op', op.detail);
 }

@@ -3,7 +3,7 @@
 import { sha256 } from '../crypto/hash.ts';
 
 /** Layout of the tables. Another number in a file, older or newer, means: throw the file away and fold again. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 /** One event, once, whatever lines carry it. `log` and `seq` are those of its first line. */
 export interface EventRow {

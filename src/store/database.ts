@@ -84,11 +84,12 @@ type Stored = Readonly<Record<string, string | number | Uint8Array>>;
 
 /**
  * Opens the database, or starts an empty one when it is missing, damaged, or of another schema version. A damaged file is
- * kept beside as `state.sqlite.damaged`; idempotency keys are carried over where their rows are sound.
+ * kept beside as `state.sqlite.damaged`; idempotency keys are carried over where their rows are sound. `damaged` says that
+ * a reader found it so, however sound it looks when it is opened.
  * Errors: `DATABASE_FAILED`, `DISK_FAILED`, `DISK_FULL`.
  */
-export function openDatabase(file: string): StateDatabase {
-  const existing = openExisting(file);
+export function openDatabase(file: string, options: { readonly damaged?: boolean } = {}): StateDatabase {
+  const existing = options.damaged === true ? 'damaged' : openExisting(file);
   if (typeof existing !== 'string') return wrap(existing, { file, rebuilt: null });
   const kept = existing === 'missing' ? [] : salvageOnce(file);
   setAside(file, existing === 'damaged');
@@ -204,9 +205,9 @@ function wrap(database: Database.Database, info: { file: string; rebuilt: Rebuil
     const statement = database.prepare(`SELECT ${tables[table].columns.join(', ')}, digest FROM ${table} ${rest}`);
     return (...values) => guard(() => (statement.all(...values) as Stored[]).map((row) => checkRow(file, table, row)));
   });
-  const byPrefix = database
-    .prepare("SELECT id FROM events WHERE id >= ? AND id < ? || 'g' ORDER BY id LIMIT ?")
-    .pluck();
+  // Both trees are asked: an id that a damaged page of one of them lost is still an id.
+  const within = (table: TableName): string => `SELECT id FROM ${table} WHERE id >= :prefix AND id < :prefix || 'g'`;
+  const byPrefix = database.prepare(`${within('events')} UNION ${within('lines')} ORDER BY id LIMIT :limit`).pluck();
   return {
     ...info,
     ...reads,
@@ -214,7 +215,7 @@ function wrap(database: Database.Database, info: { file: string; rebuilt: Rebuil
     meta: () => Object.fromEntries(metaRows().map((row) => [row.key, row.value])),
     idsByPrefix: (prefix, limit) => {
       assert(/^[0-9a-f]{1,64}$/.test(prefix), 'an id prefix is hex digits');
-      return guard(() => byPrefix.all(prefix, prefix, limit) as string[]);
+      return guard(() => byPrefix.all({ prefix, limit }) as string[]);
     },
     scan: (table) => scanRows(database, { file, table }),
     integrity: () => guard(() => integrityOf(database)),

@@ -1,13 +1,14 @@
 import type { CharterJson, HostJson } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
 import type { StateDatabase } from '../../store/database.ts';
+import { tipsOf } from './sound-rows.ts';
 
 /** charter: what the trust set amounts to, with the op behind every item. */
 export function charterJson(engine: Engine, database: StateDatabase): CharterJson {
   const charter = engine.charter();
+  const tips = tipsOf(database);
   const hosts: HostJson[] = [...charter.hosts.values()].map(({ name, address, status, op, sign }) => {
-    const [last] = database.linesOfLog(name, { newestFirst: true, limit: 1 });
-    return { host: name, address, status, seq: last?.seq ?? 0, op, key: sign.fingerprint };
+    return { host: name, address, status, seq: tips[name]?.seq ?? 0, op, key: sign.fingerprint };
   });
   return {
     mesh: charter.meshId,

@@ -1,9 +1,10 @@
 /** log and parks. */
-import type { SubjectRecord } from '../../core/fold/state.ts';
 import type { ClaimJson } from '../../core/views/claim-json.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ParkJson } from '../api-types.ts';
+import type { StoredRecord } from '../fold-rows.ts';
 import { Refusal } from '../refusal.ts';
+import { heldEvent, newestLines, parkedRecords, rowsOfSubject } from './sound-rows.ts';
 import { claimsOf } from './stored-event.ts';
 
 /** Events of a log, or of a subject (told by its slash): the newest `limit`, newest last. */
@@ -12,9 +13,9 @@ export function listEvents(database: StateDatabase, of: string, limit: number): 
 }
 
 function eventsOfSubject(database: StateDatabase, subject: string, limit: number): ClaimJson[] {
-  const rows = database
-    .eventsOfSubject(subject)
-    .toSorted((a, b) => compare(a.at, b.at) || compare(a.log, b.log) || a.seq - b.seq);
+  const rows = rowsOfSubject(database, subject).events.toSorted(
+    (a, b) => compare(a.at, b.at) || compare(a.log, b.log) || a.seq - b.seq,
+  );
   if (rows.length === 0) {
     throw new Refusal({
       code: 'SUBJECT_UNKNOWN',
@@ -27,17 +28,16 @@ function eventsOfSubject(database: StateDatabase, subject: string, limit: number
 }
 
 function eventsOfLog(database: StateDatabase, log: string, limit: number): ClaimJson[] {
-  const lines = database.linesOfLog(log, { limit, newestFirst: true }).toReversed();
-  return claimsOf(lines.flatMap(({ id }) => database.event(id) ?? []));
+  return claimsOf(newestLines(database, log, limit).map(({ id }) => heldEvent(database, id)));
 }
 
 /** Every parked record with all of its sides, by subject and scope. */
 export function listParks(database: StateDatabase): ParkJson[] {
-  return database.recordsByStatus('parked').map((row) => {
-    const { subject, scope, flags } = JSON.parse(row.record) as SubjectRecord;
-    const sides = database
-      .eventsOfSubject(subject)
-      .filter((event) => event.status === 'parked' && (event.scope === '*' || event.scope === scope));
+  return parkedRecords(database).map((row) => {
+    const { subject, scope, flags } = (JSON.parse(row.record) as StoredRecord).record;
+    const sides = rowsOfSubject(database, subject).events.filter(
+      (event) => event.status === 'parked' && (event.scope === '*' || event.scope === scope),
+    );
     const claims = claimsOf(sides);
     return {
       subject,

@@ -3,6 +3,7 @@ import { maximalOps, type TrustSet } from '../../core/trust/set.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
 import { Refusal } from '../refusal.ts';
+import { heldEvent } from './sound-rows.ts';
 import { viewOfRow } from './stored-event.ts';
 
 /** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
@@ -37,9 +38,7 @@ export function show(database: StateDatabase, set: TrustSet, prefix: string): Sh
 }
 
 function showEvent(database: StateDatabase, id: string): ShowEventJson {
-  const row = database.event(id);
-  if (row === undefined) throw new Refusal({ code: 'ID_UNKNOWN', message: `${id} is gone`, exit: 7 });
-  const view = viewOfRow(row);
+  const view = viewOfRow(heldEvent(database, id));
   return {
     id,
     event: view.body,

@@ -1,17 +1,20 @@
 /** status: is it running, in step, and what is wrong. */
-import type { Alarm, StateCounts } from '../../core/fold/state.ts';
+import type { Alarm } from '../../core/fold/state.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
 import { isUnprotectedKey } from '../signer-key.ts';
 import type { Engine } from '../engine.ts';
+import type { StoredTips } from '../fold-rows.ts';
 import type { LogCut } from '../log-book.ts';
+import { editedViews } from './view-edits.ts';
+import { countsOf, heldEvent, newestLines, standingAlarms, tipsOf } from './sound-rows.ts';
 
 export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
   const meta = database.meta();
-  const heads = headsIn(database, engine);
-  const counts = JSON.parse(meta['counts'] ?? '{}') as Partial<StateCounts>;
+  const heads = tipsOf(database);
+  const counts = countsOf(database);
   const alarms = [...localAlarms(engine, JSON.parse(meta['cuts'] ?? '[]') as LogCut[]), ...foldAlarms(database)];
   const peers = [...engine.charter().hosts.keys()]
     .filter((name) => name !== engine.identity.host)
@@ -49,21 +52,10 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
   };
 }
 
-type Heads = Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
-
-function headsIn(database: StateDatabase, engine: Engine): Heads {
-  const heads: Record<string, { seq: number; link: string }> = {};
-  for (const log of engine.charter().hosts.keys()) {
-    const [last] = database.linesOfLog(log, { newestFirst: true, limit: 1 });
-    if (last !== undefined) heads[log] = { seq: last.seq, link: last.link };
-  }
-  return heads;
-}
-
-function peerJson(engine: Engine, heads: Heads, host: string): PeerJson {
+function peerJson(engine: Engine, heads: StoredTips, host: string): PeerJson {
   const health = engine.peerBook.of(host);
   const theirs = health?.heads?.heads ?? {};
-  const gap = (from: Heads, to: Heads): number =>
+  const gap = (from: StoredTips, to: StoredTips): number =>
     Object.entries(to).reduce((sum, [log, { seq }]) => sum + Math.max(0, seq - (from[log]?.seq ?? 0)), 0);
   return {
     host,
@@ -78,7 +70,7 @@ function peerJson(engine: Engine, heads: Heads, host: string): PeerJson {
 }
 
 function foldAlarms(database: StateDatabase): AlarmJson[] {
-  return database.alarms().map((row) => {
+  return standingAlarms(database).map((row) => {
     const alarm = JSON.parse(row.alarm) as Alarm;
     const where = alarm.subject === null ? '' : ` on ${alarm.subject}`;
     const who = alarm.host === null ? '' : ` by host ${alarm.host}`;
@@ -93,9 +85,11 @@ function foldAlarms(database: StateDatabase): AlarmJson[] {
 
 /** Alarms that are facts of this host: cut logs, rewound branches, what peers tried, charter conflicts. */
 function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
-  const rewound = engine.beliefs.headsFault();
+  const { beliefs } = engine;
+  const files = beliefs.fileFault();
+  const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
   return [
-    ...(rewound === undefined ? [] : [{ kind: rewound.code, detail: rewound.message }]),
+    ...faults.map(({ code, message }) => ({ kind: code, detail: message })),
     ...cuts.map(({ log, seq, code, detail }) => ({
       kind: 'LOG_CUT',
       host: log,
@@ -131,11 +125,10 @@ function hookWarnings(log: readonly HookLogEntry[], now: number): string[] {
 }
 
 /** Time of the newest event that the database knows at these heads. */
-export function newestEvent(database: StateDatabase, heads: Heads): string | undefined {
-  const times = Object.entries(heads).flatMap(([log, { seq }]) => {
-    const [line] = database.linesOfLog(log, { from: seq, limit: 1 });
-    return (line && database.event(line.id)?.at) ?? [];
-  });
+export function newestEvent(database: StateDatabase, heads: StoredTips): string | undefined {
+  const times = Object.keys(heads).flatMap((log) =>
+    newestLines(database, log, 1).map((line) => heldEvent(database, line.id).at),
+  );
   return times.toSorted((a, b) => (a < b ? -1 : 1)).at(-1);
 }
 

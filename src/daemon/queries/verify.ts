@@ -50,8 +50,7 @@ export async function verify(
     const found = [...(await checkObjects(engine.repository)), ...checkRows(engine, fold, all), ...checkViews(engine)];
     problems.push(...found.map(sentence));
   }
-  const rewound = engine.beliefs.headsFault();
-  if (rewound !== undefined) problems.push(rewound.message);
+  problems.push(...engine.beliefs.headsFaults().map(({ message }) => message));
   return { ok: problems.length === 0, deep, logs, root, problems };
 }
 

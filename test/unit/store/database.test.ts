@@ -3,7 +3,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkDatabase } from '../../../src/store/database-check.ts';
-import type { EventRow, LineRow } from '../../../src/store/database-rows.ts';
+import { schemaVersion, type EventRow, type LineRow } from '../../../src/store/database-rows.ts';
 import { openDatabase, type StateDatabase } from '../../../src/store/database.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
@@ -143,7 +143,7 @@ describe('a database that cannot be trusted', () => {
   test('the right version with other tables is damage', () => {
     const file = newFile();
     const foreign = new Database(file);
-    foreign.exec('CREATE TABLE events (id TEXT); PRAGMA user_version = 1');
+    foreign.exec(`CREATE TABLE events (id TEXT); PRAGMA user_version = ${schemaVersion}`);
     foreign.close();
     expect(open(file).rebuilt).toBe('damaged');
   });

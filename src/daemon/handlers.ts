@@ -19,6 +19,7 @@ import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
 import { viewsStand } from './queries/view-edits.ts';
 import { Refusal } from './refusal.ts';
+import { sessionsOf } from './session/sessions.ts';
 import { runCycle } from './sync-cycle.ts';
 import { draftOp, signedOp } from './trust-keeper.ts';
 import { trustOpMessage } from '../core/trust/op.ts';
@@ -35,6 +36,7 @@ interface Entry<M extends Method> {
 const eventInput = z.record(z.string(), z.unknown());
 const remark = z.strictObject({ what: z.string(), why: z.string() });
 const nothing = z.strictObject({});
+const sessionWord = z.string().max(200);
 
 const methods: { readonly [M in Method]: Entry<M> } = {
   append: {
@@ -75,6 +77,22 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     }),
     handle: importEvents,
   },
+  'session.start': {
+    params: z.strictObject({
+      harness: sessionWord,
+      event: sessionWord,
+      source: sessionWord.optional(),
+      session: sessionWord.optional(),
+      agent: sessionWord.optional(),
+      cwd: z.string().max(4_096).optional(),
+      audience: sessionWord.optional(),
+    }),
+    handle: (engine, params) => sessionsOf(engine).start(params),
+  },
+  'session.prompt': {
+    params: z.strictObject({ harness: sessionWord, session: sessionWord }),
+    handle: (engine, params) => sessionsOf(engine).prompt(params),
+  },
   'trust.draft': {
     params: z.strictObject({
       op: z.enum(['host-add', 'signer-add', 'class-add']),
@@ -113,8 +131,8 @@ export async function handleRequest(
       exit: 2,
     });
   }
-  const { database } = engine.beliefs;
   const work = (): Promise<unknown> => entry.handle(engine, checked.data as Params<Method>, progress);
+  const { database } = engine.beliefs;
   try {
     return await work();
   } catch (error) {

@@ -186,7 +186,7 @@ function readEnvelope(value: JsonValue): Envelope | string {
   if (!isId(prev)) return 'prev is not 64 hex digits';
   if (!isCount(seq)) return 'seq is not a positive integer';
   if (!isCount(v)) return 'v is not a positive integer';
-  if (typeof sig !== 'string' || !signatureShape.test(sig)) return 'sig is not base64 of 64 bytes';
+  if (typeof sig !== 'string' || !isSignatureText(sig)) return 'sig is not base64 of 64 bytes';
   const auth = approval === undefined ? null : readAuth(approval);
   if (auth === undefined) return 'auth is not well formed';
   // Every member that may stand here has been seen, so the number of members tells whether there is another one.
@@ -195,8 +195,17 @@ function readEnvelope(value: JsonValue): Envelope | string {
     : 'a member that does not belong here';
 }
 
-/** Canonical base64 of exactly 64 bytes. */
-const signatureShape = /^[A-Za-z0-9+/]{85}[AQgw]==$/;
+const base64Alphabet = new Uint8Array(128);
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') {
+  base64Alphabet[character.charCodeAt(0)] = 1;
+}
+
+/** Canonical base64 of exactly 64 bytes. A loop over a table, because the pattern it stands for was a tenth of the time of a line. */
+function isSignatureText(text: string): boolean {
+  if (text.length !== 88 || !text.endsWith('==') || !'AQgw'.includes(text.charAt(85))) return false;
+  for (let at = 0; at < 85; at += 1) if (base64Alphabet[text.charCodeAt(at)] !== 1) return false;
+  return true;
+}
 
 /** A well-formed approval: exactly {key, signer, sshsig}. Undefined otherwise. Pure. */
 export function readAuth(value: JsonValue): Auth | undefined {

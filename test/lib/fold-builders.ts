@@ -184,5 +184,11 @@ export function readBeliefs(fold: Fold): Beliefs {
     if (found === undefined) throw new Error(`no event: ${id}`);
     return found;
   };
-  return { fold, record, view, alarms: [...state.alarms.keys()].toSorted(), notices: [...state.notices.keys()].toSorted() };
+  return {
+    fold,
+    record,
+    view,
+    alarms: [...state.alarms.keys()].toSorted(),
+    notices: [...state.notices.keys()].toSorted(),
+  };
 }

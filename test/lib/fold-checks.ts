@@ -13,7 +13,14 @@ export function dumpFold(fold: Fold): string {
   const { records, alarms, notices, counts, root } = readState(fold);
   const ids = ['', ...subjectsOf(fold)].flatMap((subject) => eventsOf(fold, subject)).toSorted();
   const events = ids.map((id) => [id, eventView(fold, id)]);
-  return JSON.stringify({ records: sorted(records), alarms: sorted(alarms), notices: sorted(notices), counts, root, events });
+  return JSON.stringify({
+    records: sorted(records),
+    alarms: sorted(alarms),
+    notices: sorted(notices),
+    counts,
+    root,
+    events,
+  });
 }
 
 /** The part of a fold's word that the oracle speaks of too. */
@@ -50,7 +57,13 @@ export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleS
 
 function dump(state: { [K in keyof Omit<OracleState, 'agreed'>]: unknown }, root: string): string {
   const { records, alarms, notices, events } = state;
-  return JSON.stringify({ records: byKey(records), alarms: byKey(alarms), notices: byKey(notices), events: byKey(events), root });
+  return JSON.stringify({
+    records: byKey(records),
+    alarms: byKey(alarms),
+    notices: byKey(notices),
+    events: byKey(events),
+    root,
+  });
 }
 
 function byKey(value: unknown): unknown {
@@ -69,23 +82,36 @@ export type Broken = string | undefined;
 export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   const views = viewsOf(fold).filter(({ body }) => body !== null);
   const signs = (view: EventView, subject: string): boolean =>
-    view.signers.some((name) => [view.subject ?? '', subject].every((s) => scopeCovers(charter.signers.get(name)?.scopes ?? [], s)));
+    view.signers.some((name) =>
+      [view.subject ?? '', subject].every((s) => scopeCovers(charter.signers.get(name)?.scopes ?? [], s)),
+    );
   const isClaim = ({ body }: EventView): boolean => body?.kind === 'assert' || body?.kind === 'lesson';
   const said = views.filter((view) => view.level === 'signed' && view.status !== 'held');
   const dead = new Set(
     said
       .filter(({ body }) => ['assert', 'lesson', 'retract'].includes(body?.kind ?? ''))
-      .flatMap((view) => (view.body?.supersedes ?? []).filter((id) => signs(view, eventView(fold, id)?.subject ?? '?'))),
+      .flatMap((view) =>
+        (view.body?.supersedes ?? []).filter((id) => signs(view, eventView(fold, id)?.subject ?? '?')),
+      ),
   );
   const live = said.filter((view) => isClaim(view) && !dead.has(view.id));
   for (const record of readState(fold).records.values()) {
     const { subject, scope, served } = record;
     const here = live.filter((view) => view.subject === subject && ['*', scope].includes(view.body?.scope ?? '*'));
     const shown = served === null ? undefined : eventView(fold, served);
-    if (new Set(here.map(keyOf)).size === 1 && shown?.level !== 'signed') return `S1 signed truth is not served: ${subject} ${scope}`;
-    const gone = views.some((view) => view.subject === subject && isClaim(view) && dead.has(view.id) && shown !== undefined && keyOf(view) === keyOf(shown));
+    if (new Set(here.map(keyOf)).size === 1 && shown?.level !== 'signed')
+      return `S1 signed truth is not served: ${subject} ${scope}`;
+    const gone = views.some(
+      (view) =>
+        view.subject === subject &&
+        isClaim(view) &&
+        dead.has(view.id) &&
+        shown !== undefined &&
+        keyOf(view) === keyOf(shown),
+    );
     const again = live.some((view) => view.subject === subject && shown !== undefined && keyOf(view) === keyOf(shown));
-    if (shown !== undefined && shown.level !== 'signed' && gone && !again) return `S5 a signed retraction is undone: ${subject} ${scope}`;
+    if (shown !== undefined && shown.level !== 'signed' && gone && !again)
+      return `S5 a signed retraction is undone: ${subject} ${scope}`;
   }
   return undefined;
 }
@@ -105,7 +131,8 @@ export function brokenByAttack(attack: Attack): Broken {
       const was = readState(attack.before).records.get(recordKey(subject, scope));
       const is = readState(attack.after).records.get(recordKey(subject, scope));
       if (was === undefined) continue;
-      const broken = is === undefined ? 'a record is gone' : (brokenDispute(attack, was, is) ?? brokenService(attack, was, is));
+      const broken =
+        is === undefined ? 'a record is gone' : (brokenDispute(attack, was, is) ?? brokenService(attack, was, is));
       if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${attack.host}`;
     }
   }
@@ -118,11 +145,15 @@ export function brokenByAttack(attack: Attack): Broken {
  */
 function brokenDispute({ before, after, host, agreed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
   const open = openQuestions(before, was).filter((view) => view.body?.host !== host);
-  if (open.some(({ id }) => eventView(after, id)?.status !== 'open')) return 'Q1 the question of another host was closed';
+  if (open.some(({ id }) => eventView(after, id)?.status !== 'open'))
+    return 'Q1 the question of another host was closed';
   if (was.status !== 'parked' || is.status === 'parked') return undefined;
   const others = was.parked.first
     .map((id) => must(eventView(before, id)))
-    .filter((view) => view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !agreed.has(view.id));
+    .filter(
+      (view) =>
+        view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !agreed.has(view.id),
+    );
   const keys = new Set(others.map(keyOf));
   if (keys.size >= 2) return 'D1 a dispute between two hosts was settled by a third';
   const shown = is.served === null ? undefined : eventView(after, is.served);
@@ -136,26 +167,40 @@ function brokenService({ before, after, host }: Attack, was: SubjectRecord, is: 
   const shown = is.served === null ? undefined : eventView(after, is.served);
   if (claim.level === 'signed') return shown?.level === 'signed' ? undefined : 'S1b signed truth stopped being served';
   if (was.status !== 'served' || claim.body?.host === host) return undefined;
-  const ownWord = viewsOf(before).some((view) => view.body?.host === host && view.subject === was.subject && keyOf(view) === keyOf(claim));
+  const ownWord = viewsOf(before).some(
+    (view) => view.body?.host === host && view.subject === was.subject && keyOf(view) === keyOf(claim),
+  );
   const nothingLeft = is.served === null && is.parked.count === 0;
   if (nothingLeft && !ownWord) return "R1 another host's belief was removed and nothing is left";
   const replaced = shown !== undefined && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
   if (!replaced) return undefined;
   if (!is.flags.includes('revised')) return "R2 another host's belief was replaced and the record does not say so";
-  return shown.stale === is.flags.includes('stale') ? undefined : 'R2 a belief was replaced by a stale claim that looks fresh';
+  return shown.stale === is.flags.includes('stale')
+    ? undefined
+    : 'R2 a belief was replaced by a stale claim that looks fresh';
 }
 
 function openQuestions(fold: Fold, { subject, scope }: SubjectRecord): readonly EventView[] {
-  return viewsOf(fold).filter((view) => view.status === 'open' && view.subject === subject && ['*', scope].includes(view.body?.scope ?? '*'));
+  return viewsOf(fold).filter(
+    (view) => view.status === 'open' && view.subject === subject && ['*', scope].includes(view.body?.scope ?? '*'),
+  );
 }
 
 function viewsOf(fold: Fold): readonly EventView[] {
-  return subjectsOf(fold).flatMap((subject) => eventsOf(fold, subject)).map((id) => must(eventView(fold, id)));
+  return subjectsOf(fold)
+    .flatMap((subject) => eventsOf(fold, subject))
+    .map((id) => must(eventView(fold, id)));
 }
 
 function keyOf({ body }: EventView): string {
   if (body === null) return '';
-  const said = body.value === undefined ? `c${(body.content ?? '').split(/[\t\n\v\f\r ]+/).join(' ').trim()}` : `v${body.value}`;
+  const said =
+    body.value === undefined
+      ? `c${(body.content ?? '')
+          .split(/[\t\n\v\f\r ]+/)
+          .join(' ')
+          .trim()}`
+      : `v${body.value}`;
   return `${body.polarity ?? ''} ${said}`;
 }
 

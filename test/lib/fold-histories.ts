@@ -60,9 +60,13 @@ function friendlyHistory(random: Random): readonly Step[] {
   for (let index = 0; index < count; index += 1) {
     const recent = steps.slice(-4).map(({ body }) => body);
     const host = pick(random, hosts);
-    const body = { ...randomBody(random, host, [], 'note/one'), nonce: index.toString(16).padStart(32, '0') } as Record<string, unknown>;
+    const body = { ...randomBody(random, host, [], 'note/one'), nonce: index.toString(16).padStart(32, '0') } as Record<
+      string,
+      unknown
+    >;
     if (random() < 0.85) for (const name of ['scope', 'audience', 'lineage', 'polarity', 'content']) delete body[name];
-    if (body['kind'] === 'assert' || body['kind'] === 'lesson') body['value'] = `v${Math.floor(index / 3) + Math.floor(random() * 2)}`;
+    if (body['kind'] === 'assert' || body['kind'] === 'lesson')
+      body['value'] = `v${Math.floor(index / 3) + Math.floor(random() * 2)}`;
     const over = idsOf(random, recent, 1 + Math.floor(random() * 3));
     if (over.length > 0 && !bare.includes(body['kind'] as Kind)) body['supersedes'] = over;
     steps.push({ log: host, body: body as unknown as Body, carriage: random() < 0.05 ? { sign: 'craig' } : {} });
@@ -80,7 +84,11 @@ function hostileHistory(random: Random): readonly Step[] {
       steps.push({ log: host, body: pick(random, known), carriage: randomCarriage(random) });
       continue;
     }
-    const body = randomBody(random, host, known.filter(() => random() < 0.75));
+    const body = randomBody(
+      random,
+      host,
+      known.filter(() => random() < 0.75),
+    );
     known.push(body);
     // Now and then an event is named before, or without, being shown.
     if (random() < 0.04) continue;
@@ -124,7 +132,7 @@ export function interleave(random: Random, lines: readonly FoldLine[]): readonly
 /** Cuts a list into portions of 1 to 4. */
 export function split<T>(random: Random, list: readonly T[]): readonly (readonly T[])[] {
   const portions: (readonly T[])[] = [];
-  for (let from = 0; from < list.length; ) {
+  for (let from = 0; from < list.length;) {
     const upto = from + 1 + Math.floor(random() * 4);
     portions.push(list.slice(from, upto));
     from = upto;
@@ -207,7 +215,8 @@ function randomBody(random: Random, host: string, known: readonly Body[], about?
   };
   if (random() < 0.25) addScope(random, fields);
   if (random() < 0.12) fields['audience'] = pick(random, ['agents', 'staff', random() < 0.1 ? 'nobody' : 'agents']);
-  if (kind === 'observe') Object.assign(fields, { home: pick(random, ['file:a', 'file:b']), digest: `d${Math.floor(random() * 2)}` });
+  if (kind === 'observe')
+    Object.assign(fields, { home: pick(random, ['file:a', 'file:b']), digest: `d${Math.floor(random() * 2)}` });
   if (kind === 'assert' || kind === 'lesson' || kind === 'propose') addClaim(random, fields, known);
   if (!bare.includes(kind) && (random() < 0.55 || kind === 'retract')) addSupersedes(random, fields, known);
   if (random() < 0.06 && !bare.includes(kind)) fields['lineage'] = 'untrusted';

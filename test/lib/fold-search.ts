@@ -1,8 +1,28 @@
 /** Checks of one history, the search over many seeds, and the shrinking of what fails. */
 import { createFold, foldLines, setCharter, type Fold, type FoldLine } from '../../src/core/fold/fold.ts';
 import { fakeCharter, fakePorts, trust, usualCharter } from './fold-builders.ts';
-import { askOracle, brokenByAttack, brokenSignedPromise, dumpComparable, dumpFold, dumpOracle, type Broken } from './fold-checks.ts';
-import { describeSteps, hosts, interleave, linesOf, pick, randomAttack, randomFrom, randomHistory, split, type Random, type Step } from './fold-histories.ts';
+import {
+  askOracle,
+  brokenByAttack,
+  brokenSignedPromise,
+  dumpComparable,
+  dumpFold,
+  dumpOracle,
+  type Broken,
+} from './fold-checks.ts';
+import {
+  describeSteps,
+  hosts,
+  interleave,
+  linesOf,
+  pick,
+  randomAttack,
+  randomFrom,
+  randomHistory,
+  split,
+  type Random,
+  type Step,
+} from './fold-histories.ts';
 
 const charter = fakeCharter();
 /** bob is not a signer yet, and neither policy nor staff are declared. */
@@ -39,7 +59,11 @@ export function brokenEquality(steps: readonly Step[], random: Random): Broken {
 export function brokenSafety(steps: readonly Step[], host: string, attack: readonly Step[]): Broken {
   const before = foldAtOnce(steps);
   const after = foldAtOnce([...steps, ...attack]);
-  return brokenSignedPromise(before, charter) ?? brokenSignedPromise(after, charter) ?? brokenByAttack({ before, after, host, agreed: agreedBy(steps, host) });
+  return (
+    brokenSignedPromise(before, charter) ??
+    brokenSignedPromise(after, charter) ??
+    brokenByAttack({ before, after, host, agreed: agreedBy(steps, host) })
+  );
 }
 
 function agreedBy(steps: readonly Step[], host: string): ReadonlySet<string> {
@@ -72,7 +96,11 @@ interface Case {
   readonly attack: readonly Step[];
 }
 
-function shrink(steps: readonly Step[], attack: readonly Step[], check: (a: readonly Step[], b: readonly Step[]) => Broken): Case {
+function shrink(
+  steps: readonly Step[],
+  attack: readonly Step[],
+  check: (a: readonly Step[], b: readonly Step[]) => Broken,
+): Case {
   for (let index = 0; index < steps.length; index += 1) {
     const fewer = steps.toSpliced(index, 1);
     if (check(fewer, attack) !== undefined) return shrink(fewer, attack, check);
@@ -84,7 +112,12 @@ function shrink(steps: readonly Step[], attack: readonly Step[], check: (a: read
   return { steps, attack };
 }
 
-function failureText(seed: number, property: string, { steps, attack }: Case, check: (a: readonly Step[], b: readonly Step[]) => Broken): string {
+function failureText(
+  seed: number,
+  property: string,
+  { steps, attack }: Case,
+  check: (a: readonly Step[], b: readonly Step[]) => Broken,
+): string {
   return [
     `${check(steps, attack)}`,
     `replay: FOLD_SEED=${seed} FOLD_RUNS=1 npx vitest run test/property/fold.test.ts -t ${property}`,

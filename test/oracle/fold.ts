@@ -27,8 +27,17 @@ export interface OracleCharter {
 }
 
 interface Ev {
-  id: string; body: Body | null; subject: string | null; scope: string; lines: OracleLine[]; key: string | null;
-  level: number; signers: string[]; place: OracleLine | undefined; held: string | null; quar: string | null;
+  id: string;
+  body: Body | null;
+  subject: string | null;
+  scope: string;
+  lines: OracleLine[];
+  key: string | null;
+  level: number;
+  signers: string[];
+  place: OracleLine | undefined;
+  held: string | null;
+  quar: string | null;
 }
 type Json = Record<string, JsonValue>;
 export interface OracleState {
@@ -52,7 +61,8 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
   }
   const all = [...evs.values()];
   const verdict = (ev: Ev, line: OracleLine): string | null =>
-    line.auth === null || ev.body === null || line.fault !== null ? null
+    line.auth === null || ev.body === null || line.fault !== null
+      ? null
       : charter.approve(line.auth, canonicalJson(ev.body as unknown as JsonValue), ev.body.subject);
   // R1
   const proves = (ev: Ev, line: OracleLine): number => {
@@ -76,7 +86,8 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     }
     if (ev.body.mesh !== charter.meshId) return 'FOREIGN_MESH';
     const type = charter.classes.get(ev.body.subject.split('/')[0] ?? '');
-    if (type === undefined || (type.claims === null && ['assert', 'lesson'].includes(ev.body.kind))) return 'UNNORMALIZED';
+    if (type === undefined || (type.claims === null && ['assert', 'lesson'].includes(ev.body.kind)))
+      return 'UNNORMALIZED';
     if (!charter.audiences.has(ev.body.audience ?? 'operator')) return 'UNDECLARED_AUDIENCE';
     if (ev.place !== undefined) return null;
     const verdicts = ev.lines.map((line) => verdict(ev, line));
@@ -96,53 +107,106 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
   const names = (ev: Ev): Ev[] => (ev.body?.supersedes ?? []).flatMap((id) => evs.get(id) ?? []);
   const quarantined = (ev: Ev): boolean =>
     ev.body !== null && ev.level < 2 && (ev.body.lineage === 'untrusted' || cites(ev).some(quarantined));
-  for (const ev of all) if (quarantined(ev)) ev.quar = ev.body?.lineage === 'untrusted' ? 'UNTRUSTED' : 'UNTRUSTED_BASIS';
+  for (const ev of all)
+    if (quarantined(ev)) ev.quar = ev.body?.lineage === 'untrusted' ? 'UNTRUSTED' : 'UNTRUSTED_BASIS';
   const part = (ev: Ev): boolean => ev.held === null && ev.quar === null;
   const claim = (ev: Ev): boolean => ev.key !== null;
   // R3, who may bear an edge
-  const kinds: Record<string, readonly string[] | 'all'> = { assert: 'all', lesson: 'all', retract: 'all', question: ['question'], decision: ['decision', 'question'] };
+  const kinds: Record<string, readonly string[] | 'all'> = {
+    assert: 'all',
+    lesson: 'all',
+    retract: 'all',
+    question: ['question'],
+    decision: ['decision', 'question'],
+  };
   const bears = (e: Ev, t: Ev): boolean => {
     const to = kinds[e.body?.kind ?? ''];
     return part(e) && t.body !== null && to !== undefined && (to === 'all' || to.includes(t.body.kind));
   };
-  const edges = all.flatMap((e) => names(e).filter((t) => bears(e, t)).map((t) => [e, t] as const));
+  const edges = all.flatMap((e) =>
+    names(e)
+      .filter((t) => bears(e, t))
+      .map((t) => [e, t] as const),
+  );
   const signedFor = (e: Ev, t: Ev): boolean =>
-    e.level === 2 && e.signers.some((s) => charter.covers(charter.scopes(s), e.body?.subject ?? '') && charter.covers(charter.scopes(s), t.subject ?? ''));
+    e.level === 2 &&
+    e.signers.some(
+      (s) =>
+        charter.covers(charter.scopes(s), e.body?.subject ?? '') && charter.covers(charter.scopes(s), t.subject ?? ''),
+    );
   const host = (ev: Ev): string => ev.body?.host ?? '';
   // Pass 1
   const signedEdges = edges.filter(([e, t]) => signedFor(e, t)); // R3.1
   const bySigned = (t: Ev): boolean => signedEdges.some(([, to]) => to === t);
-  const above = (e: Ev): boolean => // R3.2
+  const above = (e: Ev): boolean =>
+    // R3.2
     e.level < 2 && edges.some(([from, t]) => from === e && t.level === 2 && t.subject === e.subject && !bySigned(t));
   const rest = edges.filter(([e, t]) => e.level < 2 && !above(e) && e.subject === t.subject && t.level <= e.level);
   const one = [...signedEdges, ...rest.filter(([e, t]) => host(e) === host(t))]; // R3.3
   // R4.3
   const saidAgain = (ev: Ev, scope: string): boolean =>
-    ev.level < 2 && all.some((t) => t.key === ev.key && t.subject === ev.subject && bySigned(t)) &&
-    !all.some((s) => claim(s) && part(s) && s.level === 2 && !bySigned(s) && s.key === ev.key && s.subject === ev.subject && ['*', scope].includes(s.scope));
+    ev.level < 2 &&
+    all.some((t) => t.key === ev.key && t.subject === ev.subject && bySigned(t)) &&
+    !all.some(
+      (s) =>
+        claim(s) &&
+        part(s) &&
+        s.level === 2 &&
+        !bySigned(s) &&
+        s.key === ev.key &&
+        s.subject === ev.subject &&
+        ['*', scope].includes(s.scope),
+    );
   // Pass 2
   const sees = (audience: string, seen: string[] = []): string[] =>
-    seen.includes(audience) || !charter.audiences.has(audience) ? seen
+    seen.includes(audience) || !charter.audiences.has(audience)
+      ? seen
       : (charter.audiences.get(audience)?.includes ?? []).reduce((got, next) => sees(next, got), [...seen, audience]);
-  const eligible = rest.filter(([e, t]) => host(e) !== host(t) && claim(e) && claim(t) && part(t) && // R3.5
-    charter.classes.get(e.subject?.split('/')[0] ?? '')?.revise === 'mesh' && ['*', t.scope].includes(e.scope) &&
-    sees(t.body?.audience ?? 'operator').includes(e.body?.audience ?? 'operator') && !saidAgain(e, e.scope));
-  const stands = (e: Ev): boolean => { // R3.6
+  const eligible = rest.filter(
+    ([e, t]) =>
+      host(e) !== host(t) &&
+      claim(e) &&
+      claim(t) &&
+      part(t) && // R3.5
+      charter.classes.get(e.subject?.split('/')[0] ?? '')?.revise === 'mesh' &&
+      ['*', t.scope].includes(e.scope) &&
+      sees(t.body?.audience ?? 'operator').includes(e.body?.audience ?? 'operator') &&
+      !saidAgain(e, e.scope),
+  );
+  const stands = (e: Ev): boolean => {
+    // R3.6
     const by = one.filter(([, t]) => t === e).map(([from]) => from);
-    return by.length === 0 || bySigned(e) || by.some((from) => claim(from) && ['*', e.scope].includes(from.scope) && stands(from));
+    return (
+      by.length === 0 ||
+      bySigned(e) ||
+      by.some((from) => claim(from) && ['*', e.scope].includes(from.scope) && stands(from))
+    );
   };
   const overlap = (a: string, b: string): boolean => a === b || a === '*' || b === '*';
   const memo = new Map<Ev, boolean>();
-  const inEffect = (e: Ev, t: Ev): boolean => // R3.8
-    one.some(([from, to]) => from === e && to === t) || (eligible.some(([from, to]) => from === e && to === t) && stands(e) && undisputed(t));
-  const below = (t: Ev): Ev[] => names(t).filter((x) => inEffect(t, x)).flatMap((x) => [x, ...below(x)]);
-  const over = (t: Ev): Ev[] => [...one, ...eligible].filter(([e, to]) => to === t && e.subject === t.subject).flatMap(([e]) => [e, ...over(e)]);
-  function undisputed(t: Ev): boolean { // R3.7
+  const inEffect = (e: Ev, t: Ev): boolean =>
+    // R3.8
+    one.some(([from, to]) => from === e && to === t) ||
+    (eligible.some(([from, to]) => from === e && to === t) && stands(e) && undisputed(t));
+  const below = (t: Ev): Ev[] =>
+    names(t)
+      .filter((x) => inEffect(t, x))
+      .flatMap((x) => [x, ...below(x)]);
+  const over = (t: Ev): Ev[] =>
+    [...one, ...eligible].filter(([e, to]) => to === t && e.subject === t.subject).flatMap(([e]) => [e, ...over(e)]);
+  function undisputed(t: Ev): boolean {
+    // R3.7
     const known = memo.get(t);
     if (known !== undefined) return known;
     const near = [...below(t), ...over(t)];
-    const rivals = all.filter((u) => claim(u) && part(u) && u.subject === t.subject && overlap(u.scope, t.scope) && u.key !== t.key && !bySigned(u));
-    memo.set(t, rivals.every((u) => near.includes(u)));
+    const rivals = all.filter(
+      (u) =>
+        claim(u) && part(u) && u.subject === t.subject && overlap(u.scope, t.scope) && u.key !== t.key && !bySigned(u),
+    );
+    memo.set(
+      t,
+      rivals.every((u) => near.includes(u)),
+    );
     return rivals.every((u) => near.includes(u));
   }
   const revisions = eligible.filter(([e, t]) => stands(e) && undisputed(t));
@@ -150,8 +214,13 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
   const by = (t: Ev): Ev[] => effect.filter(([, to]) => to === t).map(([e]) => e);
   // R5
   const currentDigest = (of: Body): string | undefined => {
-    const seen = all.flatMap((ev) => ev.body?.kind === 'observe' && ev.held === null && ev.body.host === of.host && ev.body.home === of.home
-      ? ev.lines.filter((line) => line.log === of.host && proves(ev, line) >= 0).map((line) => ({ seq: line.seq, digest: ev.body?.digest })) : []);
+    const seen = all.flatMap((ev) =>
+      ev.body?.kind === 'observe' && ev.held === null && ev.body.host === of.host && ev.body.home === of.home
+        ? ev.lines
+            .filter((line) => line.log === of.host && proves(ev, line) >= 0)
+            .map((line) => ({ seq: line.seq, digest: ev.body?.digest }))
+        : [],
+    );
     return seen.find(({ seq }) => seen.every((other) => other.seq <= seq))?.digest;
   };
   const closure = (ev: Ev): Ev[] => cites(ev).flatMap((b) => [b, ...closure(b)]);
@@ -159,16 +228,24 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     claim(ev) && closure(ev).some(({ body }) => body?.kind === 'observe' && body.digest !== currentDigest(body));
   // Reports
   const drafts: { kind: string; host: string | null; subject: string | null; id: string; line: string }[] = [];
-  const report = (kind: string, at: string | null, ev: Ev, line = ''): void => void drafts.push({ kind, host: at, subject: ev.subject, id: ev.id, line });
-  const alarmOf: Record<string, string> = { forged: 'FORGED', unknown: 'UNVERIFIABLE', unsupported: 'UNVERIFIABLE', 'out-of-scope': 'OUT_OF_SCOPE' };
+  const report = (kind: string, at: string | null, ev: Ev, line = ''): void =>
+    void drafts.push({ kind, host: at, subject: ev.subject, id: ev.id, line });
+  const alarmOf: Record<string, string> = {
+    forged: 'FORGED',
+    unknown: 'UNVERIFIABLE',
+    unsupported: 'UNVERIFIABLE',
+    'out-of-scope': 'OUT_OF_SCOPE',
+  };
   for (const ev of all) {
     for (const line of ev.lines) {
       const alarm = alarmOf[verdict(ev, line) ?? ''];
       if (alarm !== undefined) report(alarm, line.log, ev, `${line.log} ${line.seq}`);
-      if (ev.held !== null && !['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE', 'UNPROVEN'].includes(ev.held)) report(ev.held, line.log, ev);
+      if (ev.held !== null && !['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE', 'UNPROVEN'].includes(ev.held))
+        report(ev.held, line.log, ev);
     }
     if (above(ev)) report('UNSIGNED_OVER_SIGNED', host(ev), ev);
-    if (part(ev) && kinds[ev.body?.kind ?? ''] !== undefined && (ev.body?.supersedes ?? []).some((id) => !evs.has(id))) report('DANGLING', host(ev), ev);
+    if (part(ev) && kinds[ev.body?.kind ?? ''] !== undefined && (ev.body?.supersedes ?? []).some((id) => !evs.has(id)))
+      report('DANGLING', host(ev), ev);
   }
   for (const [e] of revisions) report('REVISED', host(e), e);
   // R4, records
@@ -181,7 +258,8 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     const open = members.filter((ev) => part(ev) && by(ev).length === 0);
     const live = open.filter(claim);
     const parked = new Map<Ev, string>();
-    for (const ev of live) if (above(ev)) parked.set(ev, 'UNSIGNED_OVER_SIGNED');
+    for (const ev of live)
+      if (above(ev)) parked.set(ev, 'UNSIGNED_OVER_SIGNED');
       else if (saidAgain(ev, scope)) parked.set(ev, 'WITHDRAWN_KEY');
     const compared = live.filter((ev) => !parked.has(ev));
     const keysOf = (list: Ev[]): (string | null)[] => [...new Set(list.map(({ key }) => key))];
@@ -189,36 +267,81 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     const topKeys = keysOf(compared.filter(({ level }) => level === top));
     const one = keysOf(compared).length === 1 || (top > 0 && topKeys.length === 1);
     const agreeing = one ? compared.filter(({ key }) => key === topKeys[0]) : [];
-    const served = agreeing.find((a) => agreeing.every((b) => a === b || a.level > b.level || (a.level === b.level && a.place !== undefined && b.place !== undefined && before(a.place, b.place))));
+    const served = agreeing.find((a) =>
+      agreeing.every(
+        (b) =>
+          a === b ||
+          a.level > b.level ||
+          (a.level === b.level && a.place !== undefined && b.place !== undefined && before(a.place, b.place)),
+      ),
+    );
     const reason = one ? 'UNSIGNED_CONTRADICTS_SIGNED' : top > 0 ? 'SIGNERS_DISAGREE' : 'PARKED';
     for (const ev of compared) if (!agreeing.includes(ev)) parked.set(ev, reason);
-    for (const [ev, why] of parked) if (why !== 'UNSIGNED_OVER_SIGNED') report(why, ['PARKED', 'SIGNERS_DISAGREE'].includes(why) ? null : host(ev), ev);
-    const status = served === undefined ? (parked.size > 0 ? 'parked' : 'none') : agreeing.length < compared.length ? 'contested' : 'served';
+    for (const [ev, why] of parked)
+      if (why !== 'UNSIGNED_OVER_SIGNED')
+        report(why, ['PARKED', 'SIGNERS_DISAGREE'].includes(why) ? null : host(ev), ev);
+    const status =
+      served === undefined
+        ? parked.size > 0
+          ? 'parked'
+          : 'none'
+        : agreeing.length < compared.length
+          ? 'contested'
+          : 'served';
     const others = agreeing.filter((ev) => ev !== served);
-    const conceded = members.filter((ev) => { // R3.11
+    const conceded = members.filter((ev) => {
+      // R3.11
       const from = by(ev);
-      if (status !== 'served' || !claim(ev) || !part(ev) || ev.key === served?.key || from.length === 0 || bySigned(ev) || from.some((e) => host(e) !== host(ev))) return false;
+      if (
+        status !== 'served' ||
+        !claim(ev) ||
+        !part(ev) ||
+        ev.key === served?.key ||
+        from.length === 0 ||
+        bySigned(ev) ||
+        from.some((e) => host(e) !== host(ev))
+      )
+        return false;
       const rivals = agreeing.filter((v) => host(v) !== host(ev));
       return rivals.length > 0 && rivals.every((v) => !below(v).includes(ev) && !over(v).includes(ev));
     });
     for (const ev of conceded) report('CONCEDED', host(ev), ev);
     const barred = members.filter((ev) => ev.held === null && ev.quar !== null && by(ev).length === 0);
-    for (const ev of barred) if (served !== undefined && claim(ev) && ev.key !== served.key) report('UNTRUSTED_DISAGREES', host(ev), ev);
+    for (const ev of barred)
+      if (served !== undefined && claim(ev) && ev.key !== served.key) report('UNTRUSTED_DISAGREES', host(ev), ev);
     const count = (kind: string): number => open.filter(({ body }) => body?.kind === kind).length;
     const counts = {
-      corrections: members.filter((ev) => claim(ev) && part(ev) && effect.some(([e, t]) => e === ev && t.subject === subject)).length,
-      decisions: count('decision'), held: members.filter((ev) => ev.held !== null).length, live: live.length,
-      proposals: count('propose'), quarantined: barred.length, questions: count('question'),
+      corrections: members.filter(
+        (ev) => claim(ev) && part(ev) && effect.some(([e, t]) => e === ev && t.subject === subject),
+      ).length,
+      decisions: count('decision'),
+      held: members.filter((ev) => ev.held !== null).length,
+      live: live.length,
+      proposals: count('propose'),
+      quarantined: barred.length,
+      questions: count('question'),
     };
     const flags = [
-      conceded.length > 0 && 'conceded', counts.held > 0 && 'held',
+      conceded.length > 0 && 'conceded',
+      counts.held > 0 && 'held',
       others.some(({ body }) => body?.home !== undefined && body.home !== served?.body?.home) && 'homes-differ',
-      counts.quarantined > 0 && 'quarantined', members.some((ev) => revisions.some(([, t]) => t === ev)) && 'revised',
+      counts.quarantined > 0 && 'quarantined',
+      members.some((ev) => revisions.some(([, t]) => t === ev)) && 'revised',
       [...parked.values()].includes('SIGNERS_DISAGREE') && 'signers-disagree',
-      served !== undefined && stale(served) && 'stale', counts.questions > 0 && 'undecided',
+      served !== undefined && stale(served) && 'stale',
+      counts.questions > 0 && 'undecided',
     ].filter((flag) => flag !== false);
     const hosts = others.map(host).filter((name) => served !== undefined && name !== host(served));
-    records[`${subject} ${scope}`] = { corroboration: { hosts: list(hosts), ids: list(ids(others)) }, counts, flags, parked: list(ids([...parked.keys()])), scope, served: served?.id ?? null, status, subject };
+    records[`${subject} ${scope}`] = {
+      corroboration: { hosts: list(hosts), ids: list(ids(others)) },
+      counts,
+      flags,
+      parked: list(ids([...parked.keys()])),
+      scope,
+      served: served?.id ?? null,
+      status,
+      subject,
+    };
     own.set(`${subject} ${scope}`, { served, parked });
   }
   const events: OracleState['events'] = {};
@@ -232,9 +355,18 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
     if (ev.held !== null) return ['held', ev.held];
     if (from.length > 0 && ev.body?.kind === 'question') return ['closed', null];
     const revisedOnly = from.every((e) => revisions.some(([a, b]) => a === e && b === ev));
-    if (from.length > 0) return [from.every(({ body }) => body?.kind === 'retract') ? 'retracted' : 'superseded', revisedOnly ? 'REVISED' : null];
+    if (from.length > 0)
+      return [
+        from.every(({ body }) => body?.kind === 'retract') ? 'retracted' : 'superseded',
+        revisedOnly ? 'REVISED' : null,
+      ];
     if (ev.quar !== null) return ['quarantined', ev.quar];
-    if (claim(ev)) return mine?.served === ev ? ['served', null] : mine?.parked.has(ev) === true ? ['parked', mine.parked.get(ev) ?? null] : ['corroborates', null];
+    if (claim(ev))
+      return mine?.served === ev
+        ? ['served', null]
+        : mine?.parked.has(ev) === true
+          ? ['parked', mine.parked.get(ev) ?? null]
+          : ['corroborates', null];
     if (above(ev)) return ['parked', 'UNSIGNED_OVER_SIGNED'];
     return [ev.body?.kind === 'question' ? 'open' : 'recorded', null];
   }
@@ -247,7 +379,13 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
       const byLine = ['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE'].includes(kind);
       const counted = new Set(same.map(({ id, line }) => (byLine ? line : id))).size;
       const to = ['REVISED', 'DANGLING', 'CONCEDED'].includes(kind) ? out.notices : out.alarms;
-      to[`${kind} ${subject ?? ''} ${host ?? ''}`] = { count: counted, host, ids: list(same.map(({ id }) => id)), kind, subject };
+      to[`${kind} ${subject ?? ''} ${host ?? ''}`] = {
+        count: counted,
+        host,
+        ids: list(same.map(({ id }) => id)),
+        kind,
+        subject,
+      };
     }
     return out;
   }
@@ -261,7 +399,19 @@ export function oracleRoot(state: OracleState, leaves: readonly (readonly [strin
 }
 
 function blank(id: string): Ev {
-  return { id, body: null, subject: null, scope: '*', lines: [], key: null, level: 0, signers: [], place: undefined, held: null, quar: null };
+  return {
+    id,
+    body: null,
+    subject: null,
+    scope: '*',
+    lines: [],
+    key: null,
+    level: 0,
+    signers: [],
+    place: undefined,
+    held: null,
+    quar: null,
+  };
 }
 
 function ids(list: readonly Ev[]): string[] {

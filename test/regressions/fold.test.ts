@@ -16,7 +16,8 @@ const folder = join(import.meta.dirname, 'fold');
 test.each(readdirSync(folder).filter((name) => name.endsWith('.json')))('fold: %s stays right', (name) => {
   const { steps, attack, note } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Regression;
   expect(note).not.toBe('');
-  for (let seed = 0; seed < 20; seed += 1) expect(brokenEquality([...steps, ...attack], randomFrom(seed))).toBeUndefined();
+  for (let seed = 0; seed < 20; seed += 1)
+    expect(brokenEquality([...steps, ...attack], randomFrom(seed))).toBeUndefined();
   for (const host of attack.length === 0 ? hosts : [attack[0]?.log ?? '']) {
     expect(brokenSafety(steps, host, attack)).toBeUndefined();
   }

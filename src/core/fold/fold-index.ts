@@ -8,7 +8,15 @@ import { scopeOf, type Auth, type Body } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
-import { addCarrier, unseenNode, withNode, type Approval, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import {
+  addCarrier,
+  unseenNode,
+  withNode,
+  type Approval,
+  type Carrier,
+  type EventNode,
+  type SubjectEvents,
+} from './node.ts';
 import type { Observation } from './staleness.ts';
 import type { Alarm, ApprovalVerdict, Notice, StateCounts, SubjectRecord } from './state.ts';
 import type { SubjectOutcome } from './evaluate.ts';
@@ -88,7 +96,8 @@ function takeBody(fold: Fold, node: EventNode, body: Body): void {
   if (node.subject !== body.subject || node.family === null) joinSubject(fold, node, body.subject);
   node.body = body;
   node.scope = scopeOf(body);
-  if (body.supersedes !== undefined) node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
+  if (body.supersedes !== undefined)
+    node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
   if (body.basis !== undefined) node.basis = body.basis.map((id) => link(nodeOf(fold, id), node, 'citedBy'));
   // Approvals that came with an unreadable line of the same id were not judged: there was no body to judge them on.
   rejudgeApprovals(fold, node, () => true);

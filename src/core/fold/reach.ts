@@ -38,8 +38,7 @@ export function reachOf(subject: SubjectEvents, nextMark: () => number): Reach {
 type Neighbours = (node: EventNode) => readonly EventNode[];
 
 const belowOf: Neighbours = (node) => joined(node.reaches, node.revises);
-const aboveOf: Neighbours = (node) =>
-  joined(node.by, node.revisers).filter(({ subject }) => subject === node.subject);
+const aboveOf: Neighbours = (node) => joined(node.by, node.revisers).filter(({ subject }) => subject === node.subject);
 
 /** Targets whose every rival is at least connected with them, in whatever direction. */
 function connectedTargets(subject: SubjectEvents, all: Contestants, mark: number): readonly EventNode[] {

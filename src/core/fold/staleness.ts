@@ -22,11 +22,7 @@ export function observationKey(host: string, home: string): string {
  * Enters an observe, and adds its home to `moved` when the current digest is another one now. Only lines of the host's
  * own log that count are sightings; the highest seq is the current one, also when it re-appends an old observe.
  */
-export function takeObserve(
-  observations: Map<string, Observation>,
-  node: EventNode,
-  moved: Set<Observation>,
-): void {
+export function takeObserve(observations: Map<string, Observation>, node: EventNode, moved: Set<Observation>): void {
   const { body } = node;
   if (body?.kind !== 'observe') return;
   const key = observationKey(body.host, body.home ?? '');

@@ -25,7 +25,20 @@ const body: Body = {
 const message = canonicalJson(body as unknown as JsonValue);
 
 function verdictOf(auth: Auth): unknown {
-  const line = { v: 1, log: 'beta', seq: 1, prev: '', auth, id: eventId(body), body, fault: null, held: null, link: '', sig: '', text: '' };
+  const line = {
+    v: 1,
+    log: 'beta',
+    seq: 1,
+    prev: '',
+    auth,
+    id: eventId(body),
+    body,
+    fault: null,
+    held: null,
+    link: '',
+    sig: '',
+    text: '',
+  };
   const fold = createFold(charterOf(set), trustHash(set));
   foldLines(fold, [line as unknown as FoldLine]);
   return eventView(fold, eventId(body));
@@ -33,11 +46,18 @@ function verdictOf(auth: Auth): unknown {
 
 describe('R1 with real SSHSIGs and a real charter', () => {
   test('a good approval signs the event in the log of any host', () => {
-    expect(verdictOf(approveEvent(craig, message))).toMatchObject({ level: 'signed', status: 'served', signers: ['craig'] });
+    expect(verdictOf(approveEvent(craig, message))).toMatchObject({
+      level: 'signed',
+      status: 'served',
+      signers: ['craig'],
+    });
   });
 
   test('an approval of another body is forged', () => {
-    expect(verdictOf(approveEvent(craig, message.replace('v1', 'v2')))).toMatchObject({ status: 'held', reason: 'FORGED' });
+    expect(verdictOf(approveEvent(craig, message.replace('v1', 'v2')))).toMatchObject({
+      status: 'held',
+      reason: 'FORGED',
+    });
   });
 
   test('an approval in another namespace is forged', () => {
@@ -48,10 +68,16 @@ describe('R1 with real SSHSIGs and a real charter', () => {
   test('an approval by another key under the name of a signer is forged, whatever fingerprint it names', () => {
     const auth = approveEvent(mallory, message);
     expect(verdictOf(auth)).toMatchObject({ status: 'held', reason: 'FORGED' });
-    expect(verdictOf({ ...auth, key: craig.key.public.fingerprint })).toMatchObject({ status: 'held', reason: 'FORGED' });
+    expect(verdictOf({ ...auth, key: craig.key.public.fingerprint })).toMatchObject({
+      status: 'held',
+      reason: 'FORGED',
+    });
   });
 
   test('an approval by nobody we know is unverifiable', () => {
-    expect(verdictOf(approveEvent(testSigner('dana', 4), message))).toMatchObject({ status: 'held', reason: 'UNVERIFIABLE' });
+    expect(verdictOf(approveEvent(testSigner('dana', 4), message))).toMatchObject({
+      status: 'held',
+      reason: 'UNVERIFIABLE',
+    });
   });
 });

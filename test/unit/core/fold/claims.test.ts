@@ -8,7 +8,9 @@ const body = (fields: Partial<Body>): Body => ({ kind: 'assert', subject: 'note/
 describe('R4: keys', () => {
   test('a key is the JCS of sort, polarity and value, or of folded content', () => {
     expect(claimKey('fact', body({ value: 'v "1"', content: 'no matter' }))).toBe('["fact","exists","v","v \\"1\\""]');
-    expect(claimKey('rule', body({ content: ' a\n\tb  c ', polarity: 'absent' }))).toBe('["rule","absent","c","a b c"]');
+    expect(claimKey('rule', body({ content: ' a\n\tb  c ', polarity: 'absent' }))).toBe(
+      '["rule","absent","c","a b c"]',
+    );
     expect(claimKey('fact', body({ content: '\n \t' }))).toBe('["fact","exists","c",""]');
   });
 
@@ -21,7 +23,11 @@ describe('R4: keys', () => {
     const world = newWorld();
     const lesson = world.say('alpha', 'lesson', 'note/one', { content: 'use  tabs' });
     const claim = world.say('beta', 'assert', 'note/one', { content: 'use tabs' });
-    expect(beliefsOf(world).record('note/one')).toMatchObject({ status: 'served', served: lesson, corroboration: { ids: { first: [claim] } } });
+    expect(beliefsOf(world).record('note/one')).toMatchObject({
+      status: 'served',
+      served: lesson,
+      corroboration: { ids: { first: [claim] } },
+    });
     world.say('beta', 'assert', 'note/one', { value: 'use tabs' });
     expect(beliefsOf(world).record('note/one').status).toBe('parked');
   });
@@ -30,9 +36,16 @@ describe('R4: keys', () => {
 describe('R4: what is served', () => {
   test('E1: two hosts that contradict each other park, both named, neither served', () => {
     const world = newWorld();
-    const ids = [world.say('alpha', 'assert', 'note/db', { value: '5432' }), world.say('beta', 'assert', 'note/db', { value: '6432' })];
+    const ids = [
+      world.say('alpha', 'assert', 'note/db', { value: '5432' }),
+      world.say('beta', 'assert', 'note/db', { value: '6432' }),
+    ];
     const beliefs = beliefsOf(world);
-    expect(beliefs.record('note/db')).toMatchObject({ status: 'parked', served: null, parked: { count: 2, first: ids.toSorted() } });
+    expect(beliefs.record('note/db')).toMatchObject({
+      status: 'parked',
+      served: null,
+      parked: { count: 2, first: ids.toSorted() },
+    });
     expect(beliefs.alarms).toEqual(['PARKED note/db ']);
     expect(ids.map((id) => beliefs.view(id).reason)).toEqual(['PARKED', 'PARKED']);
   });
@@ -60,7 +73,11 @@ describe('R4: what is served', () => {
   test('E7: a clock decides nothing, not even one of the year 2082', () => {
     const world = newWorld();
     const fast = world.say('alpha', 'assert', 'note/one', { value: 'v1', at: '2082-01-01T00:00:00.000Z' });
-    const true_ = world.say('alpha', 'assert', 'note/one', { value: 'v2', supersedes: [fast], at: '1999-01-01T00:00:00.000Z' });
+    const true_ = world.say('alpha', 'assert', 'note/one', {
+      value: 'v2',
+      supersedes: [fast],
+      at: '1999-01-01T00:00:00.000Z',
+    });
     expect(beliefsOf(world).record('note/one').served).toBe(true_);
   });
 
@@ -76,7 +93,11 @@ describe('R4: what is served', () => {
     const world = newWorld();
     const decision = world.say('alpha', 'decision', 'note/one', { content: 'old' });
     const claim = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
-    world.say('alpha', 'propose', 'note/one', { proposes: 'assert', value: 'v2', supersedes: [claim, decision].toSorted() });
+    world.say('alpha', 'propose', 'note/one', {
+      proposes: 'assert',
+      value: 'v2',
+      supersedes: [claim, decision].toSorted(),
+    });
     const { view, record } = beliefsOf(world);
     expect(view(decision).status).toBe('recorded');
     expect(record('note/one')).toMatchObject({ served: claim, counts: { decisions: 1, proposals: 1 } });
@@ -118,7 +139,11 @@ describe('R4: what is served', () => {
     const truth = world.say('alpha', 'assert', 'note/one', { value: 'v1' }, { sign: 'craig' });
     const noise = ['v2', 'v3'].map((value) => world.say('beta', 'assert', 'note/one', { value }));
     const beliefs = beliefsOf(world);
-    expect(beliefs.record('note/one')).toMatchObject({ status: 'contested', served: truth, parked: { first: noise.toSorted() } });
+    expect(beliefs.record('note/one')).toMatchObject({
+      status: 'contested',
+      served: truth,
+      parked: { first: noise.toSorted() },
+    });
     expect(beliefs.alarms).toEqual(['UNSIGNED_CONTRADICTS_SIGNED note/one beta']);
   });
 
@@ -128,7 +153,11 @@ describe('R4: what is served', () => {
     world.say('beta', 'assert', 'note/two', { value: 'v2' }, { sign: 'bob' });
     world.say('gamma', 'assert', 'note/two', { value: 'v2' });
     const beliefs = beliefsOf(world);
-    expect(beliefs.record('note/two')).toMatchObject({ status: 'parked', parked: { count: 3 }, flags: ['signers-disagree'] });
+    expect(beliefs.record('note/two')).toMatchObject({
+      status: 'parked',
+      parked: { count: 3 },
+      flags: ['signers-disagree'],
+    });
     expect(beliefs.alarms).toEqual(['SIGNERS_DISAGREE note/two ']);
   });
 

@@ -6,7 +6,13 @@ describe('R3 pass 1: edges by authority', () => {
     const world = newWorld();
     const claim = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
     const elsewhere = world.say('beta', 'assert', 'policy/one', { value: 'v1' }, { sign: 'craig' });
-    const word = world.say('gamma', 'retract', 'note/two', { supersedes: [claim, elsewhere].toSorted() }, { sign: 'craig' });
+    const word = world.say(
+      'gamma',
+      'retract',
+      'note/two',
+      { supersedes: [claim, elsewhere].toSorted() },
+      { sign: 'craig' },
+    );
     const { view } = beliefsOf(world);
     expect([claim, elsewhere].map((id) => view(id))).toMatchObject([
       { status: 'retracted', by: [word] },
@@ -57,7 +63,11 @@ describe('R3 pass 1: edges by authority', () => {
       const truth = world.say('alpha', 'assert', 'note/one', { value: 'v1' }, { sign: 'craig' });
       const attempt = world.say(host, 'assert', 'note/one', { value: 'v2', supersedes: [truth] });
       const beliefs = beliefsOf(world);
-      expect(beliefs.record('note/one')).toMatchObject({ status: 'served', served: truth, parked: { first: [attempt] } });
+      expect(beliefs.record('note/one')).toMatchObject({
+        status: 'served',
+        served: truth,
+        parked: { first: [attempt] },
+      });
       expect(beliefs.view(attempt)).toMatchObject({ status: 'parked', reason: 'UNSIGNED_OVER_SIGNED' });
       expect(beliefs.alarms).toEqual([`UNSIGNED_OVER_SIGNED note/one ${host}`]);
     }
@@ -96,8 +106,14 @@ describe('R3 pass 1: edges by authority', () => {
     const claim = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
     const question = world.say('alpha', 'question', 'note/one', { content: 'why?' });
     const decision = world.say('alpha', 'decision', 'note/one', { content: 'because' });
-    const again = world.say('alpha', 'question', 'note/one', { content: 'really?', supersedes: [question, claim, decision].toSorted() });
-    const settled = world.say('alpha', 'decision', 'note/one', { content: 'yes', supersedes: [again, claim, decision].toSorted() });
+    const again = world.say('alpha', 'question', 'note/one', {
+      content: 'really?',
+      supersedes: [question, claim, decision].toSorted(),
+    });
+    const settled = world.say('alpha', 'decision', 'note/one', {
+      content: 'yes',
+      supersedes: [again, claim, decision].toSorted(),
+    });
     const { view } = beliefsOf(world);
     expect(view(question)).toMatchObject({ status: 'closed', by: [again] });
     expect(view(again)).toMatchObject({ status: 'closed', by: [settled] });

@@ -138,7 +138,11 @@ describe('R3 pass 2: revisions between hosts', () => {
     // alpha v1 <- beta v2 <- gamma v3 <- alpha v4
     const world = newWorld();
     let last = world.say('alpha', 'assert', subject, { value: 'v1' });
-    for (const [host, value] of [['beta', 'v2'], ['gamma', 'v3'], ['alpha', 'v4']] as const) {
+    for (const [host, value] of [
+      ['beta', 'v2'],
+      ['gamma', 'v3'],
+      ['alpha', 'v4'],
+    ] as const) {
       last = world.say(host, 'assert', subject, { value, supersedes: [last] });
     }
     expect(served(world)).toBe(last);
@@ -183,7 +187,11 @@ describe('R3 pass 2: revisions between hosts', () => {
 
   test('a revision reaches everybody who was shown the old claim, or it has no effect', () => {
     // operator includes agents: what is for agents is shown to operators too, not the other way round.
-    for (const [from, to, works] of [['agents', 'operator', true], ['operator', 'agents', false], ['operator', 'operator', true]] as const) {
+    for (const [from, to, works] of [
+      ['agents', 'operator', true],
+      ['operator', 'agents', false],
+      ['operator', 'operator', true],
+    ] as const) {
       const world = newWorld();
       const old = world.say('alpha', 'assert', subject, { value: 'v1', audience: to });
       world.say('beta', 'assert', subject, { value: 'v2', audience: from, supersedes: [old] });

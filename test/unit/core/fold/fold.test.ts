@@ -12,7 +12,16 @@ import {
   type Fold,
 } from '../../../../src/core/fold/fold.ts';
 import { dumpFold } from '../../../lib/fold-checks.ts';
-import { beliefsOf, fakeCharter, fakePorts, newWorld, readBeliefs, trust, usualCharter, type World } from '../../../lib/fold-builders.ts';
+import {
+  beliefsOf,
+  fakeCharter,
+  fakePorts,
+  newWorld,
+  readBeliefs,
+  trust,
+  usualCharter,
+  type World,
+} from '../../../lib/fold-builders.ts';
 
 function emptyFold(): Fold {
   return createFold(fakeCharter(), trust, fakePorts);
@@ -80,7 +89,13 @@ describe('fold', () => {
   test('lists events by subject and by prefix, in order', () => {
     const world = newWorld();
     const ids = ['v1', 'v2'].map((value) => world.say('alpha', 'assert', 'note/one', { value }));
-    const hidden = world.say('beta', 'assert', 'note/one', { value: 'v3', supersedes: ['0'.repeat(64)] }, { fault: 'HOLE' });
+    const hidden = world.say(
+      'beta',
+      'assert',
+      'note/one',
+      { value: 'v3', supersedes: ['0'.repeat(64)] },
+      { fault: 'HOLE' },
+    );
     const { fold } = beliefsOf(world);
     expect(eventsOf(fold, 'note/one')).toEqual(ids.toSorted());
     expect(eventsOf(fold, '')).toEqual([hidden]);
@@ -141,7 +156,8 @@ describe('fold: long and wide', () => {
   test('50 000 corrections in one chain, and a revision on top, without recursion', () => {
     const world = newWorld();
     let last = world.say('alpha', 'assert', 'note/one', { value: 'v' });
-    for (let step = 1; step < steps; step += 1) last = world.say('alpha', 'assert', 'note/one', { value: `v${step}`, supersedes: [last] });
+    for (let step = 1; step < steps; step += 1)
+      last = world.say('alpha', 'assert', 'note/one', { value: `v${step}`, supersedes: [last] });
     const top = world.say('beta', 'assert', 'note/one', { value: 'top', supersedes: [last] });
     expect(beliefsOf(world).record('note/one')).toMatchObject({ status: 'served', served: top });
   });
@@ -150,7 +166,8 @@ describe('fold: long and wide', () => {
     const world = newWorld();
     const observed = world.say('alpha', 'observe', 'note/one', { home: 'file:a', digest: 'd1' });
     let last = observed;
-    for (let step = 0; step < steps; step += 1) last = world.say('alpha', 'assert', 'note/one', { value: 'v', basis: [last] });
+    for (let step = 0; step < steps; step += 1)
+      last = world.say('alpha', 'assert', 'note/one', { value: 'v', basis: [last] });
     const fold = emptyFold();
     foldLines(fold, world.lines);
     expect(eventView(fold, last)?.stale).toBe(false);
@@ -177,9 +194,16 @@ describe('fold: long and wide', () => {
     const world = newWorld();
     let last = world.say('alpha', 'assert', 'note/one', { value: 'v' });
     for (let step = 1; step < 10_000; step += 1) {
-      last = world.say(step % 2 === 0 ? 'alpha' : 'beta', 'assert', 'note/one', { value: `v${step}`, supersedes: [last] });
+      last = world.say(step % 2 === 0 ? 'alpha' : 'beta', 'assert', 'note/one', {
+        value: `v${step}`,
+        supersedes: [last],
+      });
     }
-    expect(beliefsOf(world).record('note/one')).toMatchObject({ status: 'served', served: last, counts: { corrections: 9_999 } });
+    expect(beliefsOf(world).record('note/one')).toMatchObject({
+      status: 'served',
+      served: last,
+      counts: { corrections: 9_999 },
+    });
   });
 
   test('rows of bits are handed on right where branches meet again', () => {
@@ -189,7 +213,9 @@ describe('fold: long and wide', () => {
     const world = newWorld();
     const zero = world.say('alpha', 'assert', 'note/one', { value: 'v0' });
     const one = world.say('beta', 'assert', 'note/one', { value: 'v1', supersedes: [zero] });
-    const two = ['alpha', 'gamma'].map((host) => world.say(host, 'assert', 'note/one', { value: 'v2', supersedes: [one] }));
+    const two = ['alpha', 'gamma'].map((host) =>
+      world.say(host, 'assert', 'note/one', { value: 'v2', supersedes: [one] }),
+    );
     const three = world.say('beta', 'assert', 'note/one', { value: 'v3', supersedes: two.toSorted() });
     const four = world.say('gamma', 'assert', 'note/one', { value: 'v4', supersedes: [three] });
     for (const fold of bothWays(world)) expect(readBeliefs(fold).record('note/one').served).toBe(four);

@@ -56,7 +56,10 @@ describe('R0: what is held', () => {
     for (const properFirst of [true, false]) {
       const world = newWorld();
       const claim = world.keep('alpha', 'assert', 'note/one', { value: 'v1' });
-      const carry = [(): void => world.carry('alpha', claim), (): void => world.carry('beta', claim, { fault: 'UNKNOWN_VERSION' })];
+      const carry = [
+        (): void => world.carry('alpha', claim),
+        (): void => world.carry('beta', claim, { fault: 'UNKNOWN_VERSION' }),
+      ];
       for (const one of properFirst ? carry : carry.toReversed()) one();
       const beliefs = beliefsOf(world);
       expect(beliefs.view(claim).status).toBe('served');

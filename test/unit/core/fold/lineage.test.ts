@@ -23,7 +23,8 @@ describe('R2: lineage', () => {
     // page (untrusted) <- one <- two <- three
     const world = newWorld();
     let below = world.say('alpha', 'assert', 'note/page', { value: 'p', lineage: 'untrusted' });
-    for (const name of ['one', 'two', 'three']) below = world.say('beta', 'assert', `note/${name}`, { value: 'v', basis: [below] });
+    for (const name of ['one', 'two', 'three'])
+      below = world.say('beta', 'assert', `note/${name}`, { value: 'v', basis: [below] });
     expect(beliefsOf(world).view(below)).toMatchObject({ status: 'quarantined', reason: 'UNTRUSTED_BASIS' });
   });
 
@@ -50,7 +51,11 @@ describe('R2: lineage', () => {
     const claim = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
     const signed = world.say('alpha', 'assert', 'note/two', { value: 'v1' }, { sign: 'craig' });
     world.say('alpha', 'retract', 'note/one', { supersedes: [claim], lineage: 'untrusted' });
-    const attempt = world.say('beta', 'assert', 'note/two', { value: 'v2', supersedes: [signed], lineage: 'untrusted' });
+    const attempt = world.say('beta', 'assert', 'note/two', {
+      value: 'v2',
+      supersedes: [signed],
+      lineage: 'untrusted',
+    });
     const beliefs = beliefsOf(world);
     expect(beliefs.record('note/one').served).toBe(claim);
     expect(beliefs.view(attempt).status).toBe('quarantined');

@@ -55,14 +55,19 @@ describe('R5: staleness', () => {
     const two = world.say('beta', 'assert', 'note/two', { value: 'v1', basis: [one] });
     sees(world, 'alpha', 'd2');
     const { view } = beliefsOf(world);
-    expect([one, two].map((id) => view(id))).toMatchObject([{ stale: true, status: 'served' }, { stale: true, status: 'served' }]);
+    expect([one, two].map((id) => view(id))).toMatchObject([
+      { stale: true, status: 'served' },
+      { stale: true, status: 'served' },
+    ]);
   });
 
   test('an observation that is held is not current, so a claim that cites it is stale', () => {
     const world = newWorld();
     const held = world.say('alpha', 'observe', 'note/home', { home: 'file:a', digest: 'd1', audience: 'nobody' });
     const copied = world.say('beta', 'observe', 'note/home', { home: 'file:a', digest: 'd1' }, { log: 'gamma' });
-    const claims = [held, copied].map((basis, index) => world.say('alpha', 'assert', `note/${index + 1}`, { value: 'v', basis: [basis] }));
+    const claims = [held, copied].map((basis, index) =>
+      world.say('alpha', 'assert', `note/${index + 1}`, { value: 'v', basis: [basis] }),
+    );
     const { view } = beliefsOf(world);
     expect(claims.map((id) => view(id).stale)).toEqual([true, true]);
   });

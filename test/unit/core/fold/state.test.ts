@@ -7,7 +7,9 @@ import { beliefsOf, fakeCharter, fakePorts, newWorld, trust } from '../../../lib
 describe('state: records', () => {
   test('long lists are a count, the 8 lowest ids and the digest of all', () => {
     const world = newWorld();
-    const ids = Array.from({ length: 9 }, (_, index) => world.say('alpha', 'assert', 'note/one', { value: `v${index}` })).toSorted();
+    const ids = Array.from({ length: 9 }, (_, index) =>
+      world.say('alpha', 'assert', 'note/one', { value: `v${index}` }),
+    ).toSorted();
     expect(beliefsOf(world).record('note/one').parked).toEqual({
       count: 9,
       digest: sha256Hex(canonicalJson(ids)),
@@ -22,7 +24,13 @@ describe('state: records', () => {
     const world = newWorld();
     const entity = 'e'.repeat(120);
     for (let index = 0; index < 300; index += 1) {
-      world.say(`h${index}`, 'assert', `note/${entity}`, { value: index < 150 ? 'same' : `v${index}`, scope: 's'.repeat(31) }, { sign: 'craig' });
+      world.say(
+        `h${index}`,
+        'assert',
+        `note/${entity}`,
+        { value: index < 150 ? 'same' : `v${index}`, scope: 's'.repeat(31) },
+        { sign: 'craig' },
+      );
     }
     const [record] = [...beliefsOf(world).fold.records.values()];
     expect(JSON.stringify(record).length).toBeLessThan(2_048);
@@ -55,8 +63,19 @@ describe('state: records', () => {
     world.say('beta', 'assert', 'note/three', { value: 'v2', lineage: 'untrusted' });
     world.say('beta', 'assert', 'nope/one', { value: 'v2' });
     expect(readState(beliefsOf(world).fold).counts).toEqual({
-      events: 5, lines: 5, subjects: 4, served: 1, contested: 0, parked: 1, none: 2, stale: 0, undecided: 0,
-      quarantined: 1, held: 1, alarms: 2, notices: 0,
+      events: 5,
+      lines: 5,
+      subjects: 4,
+      served: 1,
+      contested: 0,
+      parked: 1,
+      none: 2,
+      stale: 0,
+      undecided: 0,
+      quarantined: 1,
+      held: 1,
+      alarms: 2,
+      notices: 0,
     });
   });
 });
@@ -87,8 +106,16 @@ describe('state: root', () => {
     const { fold } = beliefsOf(world);
     const leaves = [...fold.tree.leaves].toSorted(([a], [b]) => (a < b ? -1 : 1));
     expect(leaves.map(([key]) => key)).toEqual([
-      'audience:agents', 'audience:operator', 'audience:staff', 'class:decision', 'class:lesson', 'class:note', 'class:policy',
-      'note/one *', 'signer:bob', 'signer:craig',
+      'audience:agents',
+      'audience:operator',
+      'audience:staff',
+      'class:decision',
+      'class:lesson',
+      'class:note',
+      'class:policy',
+      'note/one *',
+      'signer:bob',
+      'signer:craig',
     ]);
     expect(readState(fold).root).toBe(sha256Hex(canonicalJson({ leaves, rules: 1, trust })));
   });

@@ -64,6 +64,13 @@ export const appendBatchMax = 1_000;
 export const transactionEventsMax = 100_000;
 /** Events that one `memctl log` lists at most. */
 export const listedEventsMax = 100_000;
+/** How often memd lets a client know that its request is still being worked on, and how long a client waits for a word. */
+export const apiHeartbeatMs = 5_000;
+export const apiSilenceMs = 60_000;
+/** Requests of one connection that are under way at once; more wait in the socket. */
+export const apiRequestsMax = 1_000;
+/** How long a command without memd waits for another one to release the home. */
+export const homeLockWaitMs = 3_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 

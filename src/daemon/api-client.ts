@@ -1,6 +1,6 @@
 /** Client end of the local API. Loads nothing but node:net: hooks start with it. */
 import { connect, type Socket } from 'node:net';
-import { apiLineBytesMax } from '../core/limits.ts';
+import { apiLineBytesMax, apiSilenceMs } from '../core/limits.ts';
 import { lineSplitter, type ApiAnswer, type ApiError } from './protocol.ts';
 
 /** What the daemon refused or failed at, as it said it. */
@@ -27,25 +27,22 @@ interface Waiter {
 }
 
 /**
- * Connects to the daemon's socket.
- * @returns undefined when nobody listens there: no socket file, or one that a dead daemon left.
+ * Connects to the daemon's socket. `silenceMs`: how long it may say nothing while a request waits; then it is lost.
+ * @returns undefined when nobody can be reached there. Why (no home, no daemon, a file in the way) is for whoever opens
+ * the home next to say; the home lock decides whether a daemon runs, never this.
  */
-export function connectApi(socketPath: string): Promise<ApiConnection | undefined> {
-  return new Promise((resolve, reject) => {
+export function connectApi(socketPath: string, silenceMs: number = apiSilenceMs): Promise<ApiConnection | undefined> {
+  return new Promise((resolve) => {
     const socket = connect(socketPath);
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      const nobody = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
-      if (nobody) resolve(undefined);
-      else reject(error);
-    });
+    socket.once('error', () => resolve(undefined));
     socket.once('connect', () => {
       socket.removeAllListeners('error');
-      resolve(speak(socket));
+      resolve(speak(socket, silenceMs));
     });
   });
 }
 
-function speak(socket: Socket): ApiConnection {
+function speak(socket: Socket, silenceMs: number): ApiConnection {
   const waiters = new Map<number, Waiter>();
   let nextId = 1;
   let ended: Error | undefined;
@@ -57,10 +54,17 @@ function speak(socket: Socket): ApiConnection {
   const splitter = lineSplitter(apiLineBytesMax);
   socket.on('error', (error) => end(lost(error.message)));
   socket.on('close', () => end(lost('it closed the connection')));
+  // Also a daemon that was stopped (SIGSTOP) accepts connections: the kernel does that for it.
+  socket.setTimeout(silenceMs, () => {
+    if (waiters.size > 0) socket.destroy(new Error(`not a word for ${Math.round(silenceMs / 1_000)} s`));
+  });
   socket.on('data', (chunk: Buffer) => {
     const lines = splitter.push(chunk);
-    if (lines === 'too-long') return void socket.destroy(new Error('an answer was too long'));
-    for (const line of lines) settle(waiters, JSON.parse(line) as ApiAnswer);
+    const answers = lines === 'too-long' ? undefined : lines.map(readAnswer);
+    if (answers?.every((answer) => answer !== undefined) !== true) {
+      return void socket.destroy(new Error('what it says is not the local API'));
+    }
+    for (const answer of answers) settle(waiters, answer);
   });
   return {
     call(method, params, onProgress) {
@@ -77,10 +81,22 @@ function speak(socket: Socket): ApiConnection {
   };
 }
 
+function readAnswer(line: string | null): ApiAnswer | undefined {
+  try {
+    const value: unknown = JSON.parse(line ?? '');
+    return typeof value === 'object' && value !== null && 'id' in value ? (value as ApiAnswer) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function settle(waiters: Map<number, Waiter>, answer: ApiAnswer): void {
   const waiter = answer.id === null ? undefined : waiters.get(answer.id);
   if (!waiter || answer.id === null) return;
-  if ('progress' in answer) return waiter.onProgress?.(answer.progress);
+  if ('progress' in answer) {
+    if (answer.progress !== '') waiter.onProgress?.(answer.progress);
+    return;
+  }
   waiters.delete(answer.id);
   if ('error' in answer) waiter.reject(new ApiFailure(answer.error));
   else waiter.resolve(answer.result);

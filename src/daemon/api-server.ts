@@ -1,7 +1,7 @@
 /** Server end of the local API: a unix socket in the home folder, for this user only. */
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { apiLineBytesMax } from '../core/limits.ts';
+import { apiHeartbeatMs, apiLineBytesMax, apiRequestsMax, socketBacklogBytesMax } from '../core/limits.ts';
 import { lineSplitter, type ApiAnswer, type ApiError, type ApiRequest } from './protocol.ts';
 
 /** Does one request. Throws what `describe` can put into words. */
@@ -26,13 +26,18 @@ export interface ApiServer {
 export function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const { socketPath } = options;
   rmSync(socketPath, { force: true });
-  const connections = new Map<Socket, Promise<unknown>>();
+  const connections = new Set<Socket>();
+  const running = new Set<Promise<void>>();
+  let stopping = false;
+  const work: Work = (line, send) => {
+    const done = answerLine(line, stopping ? refuseAll : options, send).finally(() => running.delete(done));
+    running.add(done);
+    return done;
+  };
   const server = createServer((socket) => {
-    connections.set(socket, Promise.resolve());
+    connections.add(socket);
     socket.on('close', () => connections.delete(socket));
-    converse(socket, options, (work) => {
-      connections.set(socket, Promise.allSettled([connections.get(socket), work]));
-    });
+    converse(socket, work);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -41,8 +46,9 @@ export function serveApi(options: ApiServerOptions): Promise<ApiServer> {
       resolve({
         async close() {
           const stopped = new Promise((done) => server.close(done));
-          await Promise.allSettled(connections.values());
-          for (const socket of connections.keys()) socket.destroySoon();
+          stopping = true;
+          while (running.size > 0) await Promise.all(running);
+          for (const socket of connections) socket.destroySoon();
           await stopped;
         },
       });
@@ -50,13 +56,29 @@ export function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   });
 }
 
-function converse(socket: Socket, options: ApiServerOptions, track: (work: Promise<void>) => void): void {
+/** Does one line and answers it; never rejects. */
+type Work = (line: string | null, send: (answer: ApiAnswer) => void) => Promise<void>;
+
+/** What is asked of a daemon that is on its way out is not begun. */
+const refuseAll: Pick<ApiServerOptions, 'handle' | 'describe'> = {
+  handle: () => Promise.reject(new Error('stopping')),
+  describe: () => ({ code: 'STOPPING', message: 'memd is stopping; nothing was done', hint: 'try again', exit: 1 }),
+};
+
+function converse(socket: Socket, work: Work): void {
+  let underWay = 0;
+  /** A client that asks faster than it is answered, or does not read its answers, has to wait. */
+  const keepPace = (): void => {
+    if (underWay >= apiRequestsMax || socket.writableLength > socketBacklogBytesMax) socket.pause();
+    else socket.resume();
+  };
   const send = (answer: ApiAnswer): void => {
-    if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`);
+    if (socket.writable) socket.write(`${answerText(answer)}\n`);
   };
   const splitter = lineSplitter(apiLineBytesMax);
   // A client that goes away is no event: what it asked for is done or refused all the same.
   socket.on('error', () => socket.destroy());
+  socket.on('drain', keepPace);
   socket.on('data', (chunk: Buffer) => {
     const lines = splitter.push(chunk);
     if (lines === 'too-long') {
@@ -64,26 +86,48 @@ function converse(socket: Socket, options: ApiServerOptions, track: (work: Promi
       socket.end();
       return;
     }
-    for (const line of lines) track(answerLine(line, options, send));
+    for (const line of lines) {
+      underWay += 1;
+      void work(line, send).then(() => {
+        underWay -= 1;
+        keepPace();
+      });
+    }
+    keepPace();
   });
 }
 
-async function answerLine(line: string, options: ApiServerOptions, send: (answer: ApiAnswer) => void): Promise<void> {
-  const request = readRequest(line);
-  if (!request) return send(badRequest('a request is one line {"id":NUMBER,"method":TEXT,"params":OBJECT}'));
+async function answerLine(
+  line: string | null,
+  options: Pick<ApiServerOptions, 'handle' | 'describe'>,
+  send: (answer: ApiAnswer) => void,
+): Promise<void> {
+  const request = line === null ? undefined : readRequest(line);
+  if (!request) return send(badRequest('a request is one line of UTF-8: {"id":INTEGER,"method":TEXT,"params":OBJECT}'));
   const { id, method, params } = request;
+  const heartbeat = setInterval(() => send({ id, progress: '' }), apiHeartbeatMs);
   try {
     send({ id, result: await options.handle(method, params, (progress) => send({ id, progress })) });
   } catch (error) {
     send({ id, error: options.describe(error) });
+  } finally {
+    clearInterval(heartbeat);
   }
+}
+
+function answerText(answer: ApiAnswer): string {
+  const text = JSON.stringify(answer);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= apiLineBytesMax) return text;
+  const message = `the answer has ${bytes} bytes; ${apiLineBytesMax} are the most`;
+  return JSON.stringify({ id: answer.id, error: { code: 'ANSWER_TOO_LARGE', message, hint: 'ask for less', exit: 2 } });
 }
 
 function readRequest(line: string): ApiRequest | undefined {
   try {
     const value = JSON.parse(line) as Partial<ApiRequest> | null;
-    if (typeof value?.id !== 'number' || typeof value.method !== 'string') return undefined;
-    return { id: value.id, method: value.method, params: value.params ?? {} };
+    if (!Number.isSafeInteger(value?.id) || typeof value?.method !== 'string') return undefined;
+    return { id: value.id as number, method: value.method, params: value.params ?? {} };
   } catch {
     return undefined;
   }

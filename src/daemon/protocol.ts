@@ -1,9 +1,10 @@
 /**
  * The local API: JSON lines on a unix socket. One request a line, `{"id","method","params"}`; one answer a line,
  * `{"id","result"}` or `{"id","error":{"code","message","hint"?,"exit"}}`, and any number of `{"id","progress"}` lines
- * before it. Answers may overtake each other; `id` pairs them. Not HTTP: a plain socket costs a hook 5 ms, an HTTP
+ * before it (an empty one says that the request is still being worked on). Answers may overtake each other; `id` pairs them. Not HTTP: a plain socket costs a hook 5 ms, an HTTP
  * client 30 ms.
  */
+import { decodeUtf8 } from '../crypto/text.ts';
 import type { ExitCode } from './refusal.ts';
 
 export interface ApiRequest {
@@ -26,8 +27,11 @@ export type ApiAnswer =
 
 /** Splits a byte stream into lines at 0x0A. Holds at most one unfinished line. */
 export interface LineSplitter {
-  /** Complete lines that `chunk` finished, without their newline; `'too-long'` once a line exceeds the maximum. */
-  push(chunk: Buffer): readonly string[] | 'too-long';
+  /**
+   * Complete lines that `chunk` finished, without their newline; null for one that is not UTF-8, which is never read as
+   * something else. `'too-long'` once a line exceeds the maximum.
+   */
+  push(chunk: Buffer): readonly (string | null)[] | 'too-long';
 }
 
 /** A splitter for lines of at most `bytesMax` bytes. Decodes whole lines only, so a character is never torn. */
@@ -36,12 +40,12 @@ export function lineSplitter(bytesMax: number): LineSplitter {
   let heldBytes = 0;
   return {
     push(chunk) {
-      const lines: string[] = [];
+      const lines: (string | null)[] = [];
       let from = 0;
       for (let at = chunk.indexOf(0x0a, from); at >= 0; at = chunk.indexOf(0x0a, from)) {
         const last = chunk.subarray(from, at);
         if (heldBytes + last.length > bytesMax) return 'too-long';
-        lines.push(Buffer.concat([...held, last]).toString('utf8'));
+        lines.push(decodeUtf8(Buffer.concat([...held, last])) ?? null);
         held = [];
         heldBytes = 0;
         from = at + 1;

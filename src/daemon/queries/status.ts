@@ -107,6 +107,7 @@ function warningsOf(engine: Engine, now: number): string[] {
   const unprotected = signer !== null && isUnprotectedKey(signer.key);
   return [
     ...(unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : []),
+    ...editedViews(engine.home, engine.charter().audiences.keys()),
     ...hookWarnings(readHookLog(engine.home), now),
   ];
 }

@@ -158,3 +158,18 @@ function realPath(path: string): string | undefined {
     return undefined;
   }
 }
+
+/**
+ * The scope that the project around a folder wrote down: what its `.memd` file says. Undefined without one; git and
+ * config decide nothing here.
+ */
+export function writtenScope(folder: string): { readonly scope: string } | { readonly fault: string } | undefined {
+  const start = realPath(folder);
+  if (start === undefined) return undefined;
+  for (const root of foldersUp(start)) {
+    const said = scopeFileIn(root);
+    if (said !== undefined) return said.scope === null ? { fault: said.fault ?? '' } : { scope: said.scope };
+    if (gitFolderAt(root) !== undefined) return undefined;
+  }
+  return undefined;
+}

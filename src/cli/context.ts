@@ -1,7 +1,12 @@
 /** What every command gets: where the home is, how to say things, and one way to have things done. */
 import { homePaths, resolveHome, socketAddress } from '../store/home.ts';
-import { connectApi } from '../daemon/api-client.ts';
+import { setTimeout } from 'node:timers/promises';
+import { homeLockWaitMs } from '../core/limits.ts';
+import { connectApi, type ApiConnection } from '../daemon/api-client.ts';
 import type { Answer, Method, Params } from '../daemon/api-types.ts';
+import { configHere, currentFolder } from './here.ts';
+import type { Engine } from '../daemon/engine.ts';
+import { isOperatingError } from '../store/errors.ts';
 import type { Output } from './output.ts';
 
 /** Does one method of the local API and gives its result. */
@@ -27,25 +32,53 @@ export function cliOf(globals: () => { home?: string }, output: Output): Cli {
 /**
  * The one code path with and without a daemon: a running memd is asked over its socket; with none running this process
  * takes the home lock, does the work with the same handlers, and releases it. A held lock without an answering socket is
- * an error, never a second writer.
+ * an error, never a second writer; but another command may hold it for a moment, or a memd that has just started, so it
+ * is tried for a while.
  */
 async function reach<T>(home: string, output: Output, use: (call: Call) => Promise<T>): Promise<T> {
-  const connection = await connectApi(socketAddress(homePaths(home), process.cwd()));
   const progress = (text: string): void => output.progress(text);
-  if (connection) {
+  const giveUp = Date.now() + homeLockWaitMs;
+  for (;;) {
+    const connection = await connectApi(socketAddress(homePaths(home), currentFolder() ?? home));
+    if (connection !== undefined) return askDaemon(connection, progress, use);
+    const engine = await openAlone(home, output, giveUp);
+    if (engine === 'locked') continue;
     try {
-      return await use((method, params) => connection.call(method, params, progress) as never);
+      const { handleRequest } = await import('../daemon/handlers.ts');
+      return await use((method, params) => handleRequest(engine, method, params, progress) as never);
     } finally {
-      connection.close();
+      await engine.close();
     }
   }
-  const { openEngine } = await import('../daemon/engine.ts');
-  const { handleRequest } = await import('../daemon/handlers.ts');
-  const { readConfig } = await import('../daemon/config.ts');
-  const engine = await openEngine({ home, daemon: false, config: readConfig(process.env), progress });
+}
+
+async function askDaemon<T>(
+  connection: ApiConnection,
+  progress: (text: string) => void,
+  use: (call: Call) => Promise<T>,
+): Promise<T> {
   try {
-    return await use((method, params) => handleRequest(engine, method, params, progress) as never);
+    return await use((method, params) => connection.call(method, params, progress) as never);
   } finally {
-    await engine.close();
+    connection.close();
   }
 }
+
+/** Opens the home in this process; `'locked'`, after a moment, while somebody else holds it and there is time left. */
+async function openAlone(home: string, output: Output, giveUp: number): Promise<Engine | 'locked'> {
+  const { openEngine } = await import('../daemon/engine.ts');
+  const said = await configHere();
+  try {
+    const settings = 'config' in said ? said : {};
+    const engine = await openEngine({ home, daemon: false, ...settings, progress: (text) => output.progress(text) });
+    // Memory stays readable beside a broken settings file; memd itself does not start with one.
+    if ('fault' in said) output.note(`note: ${said.fault.message}; every setting has its default`);
+    return engine;
+  } catch (error) {
+    if (!isOperatingError(error, 'HOME_LOCKED') || Date.now() > giveUp) throw error;
+    await setTimeout(lockPollMs);
+    return 'locked';
+  }
+}
+
+const lockPollMs = 50;

@@ -35,6 +35,14 @@ export interface RecallJson {
   readonly claims?: readonly ClaimJson[];
   readonly text?: string;
   readonly replacedBy?: ClaimJson;
+  /** The newest observation of its home that the served claim rests on. */
+  readonly observed?: { readonly host: string; readonly at: string; readonly digest: string };
+  /** Scopes in which the subject is known, where it is not in the one that was asked. */
+  readonly elsewhere?: readonly string[];
+  /** The host that answers. */
+  readonly host: string;
+  /** Seconds since the claimed time of what is told; null when nothing is. Negative for a time in the future. */
+  readonly age: number | null;
   readonly flags: readonly string[];
   readonly corroboration: number;
 }

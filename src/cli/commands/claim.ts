@@ -5,6 +5,7 @@ import type { AppendedJson } from '../../daemon/api-types.ts';
 import { shortId } from '../output.ts';
 import { readTextInput } from '../read-input.ts';
 import type { Cli } from '../context.ts';
+import { writingScope } from '../here.ts';
 
 interface ClaimOptions {
   readonly polarity?: 'exists' | 'absent';
@@ -39,7 +40,8 @@ const optionTable = {
   home: () => new Option('--home-ref <REF>', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
   basis: () => new Option('--basis <IDS>', 'ids that this rests on, comma separated'),
   supersedes: () => new Option('--supersedes <IDS>', 'ids that this replaces, comma separated (unique prefixes ≥ 8)'),
-  scope: () => new Option('--scope <S>', 'a project; default: everywhere'),
+  scope: () =>
+    new Option('--scope <S>', 'a project; . is the one here; default: what its .memd file says, else everywhere (*)'),
   audience: () => new Option('--audience <A>', 'who reads it; default: operator'),
   confidence: () =>
     new Option('--confidence <C>', 'stated or verified; default: inferred').choices(['inferred', 'stated', 'verified']),
@@ -126,7 +128,9 @@ function makeVerb(cli: Cli, verb: Verb): Command {
   return command
     .addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`)
     .action(async (subject: string, content: string | undefined, options: Record<string, string>) => {
-      await append(cli, await eventOf(verb.kind, subject, content, options), sessionOf(options.session));
+      const scope = await writingScope(options.scope);
+      const scoped = scope === undefined ? options : { ...options, scope };
+      await append(cli, await eventOf(verb.kind, subject, content, scoped), sessionOf(options.session));
     });
 }
 

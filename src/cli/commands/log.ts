@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { listedEventsMax } from '../../core/limits.ts';
 import type { Cli } from '../context.ts';
-import { claimLine, saying } from './recall.ts';
+import { claimLine, saying } from '../claim-text.ts';
 
 /** log: events of a host or a subject, newest last. */
 export function makeCommand(cli: Cli): Command {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Cli } from '../context.ts';
-import { claimLine, saying } from './recall.ts';
+import { claimLine, saying } from '../claim-text.ts';
 
 /** parks: every subject whose live claims contradict. */
 export function makeCommand(cli: Cli): Command {

@@ -1,30 +1,59 @@
 /** recall: an exact subject is answered or refused, never replaced by a similar one. */
-import type { SubjectRecord } from '../../core/fold/state.ts';
+import type { EventView, SubjectRecord } from '../../core/fold/state.ts';
 import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import type { EventRow } from '../../store/database-rows.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { RecallJson, RecallStatus } from '../api-types.ts';
-import { heldEvent, rowsOfSubject } from './sound-rows.ts';
 import { claimsOf, viewOfRow } from './stored-event.ts';
 
+export interface RecallRequest {
+  readonly subject: string;
+  readonly scope: string;
+  /** This host. */
+  readonly host: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
 /** What is believed about a subject in a scope. A scope without a record of its own answers as `*` does. */
-export function recall(database: StateDatabase, subject: string, scope: string): RecallJson {
-  const { records, events } = rowsOfSubject(database, subject);
-  const record = records.find((one) => one.scope === scope) ?? records.find((one) => one.scope === '*');
-  if (record === undefined) return { subject, scope, status: 'none', flags: [], corroboration: 0 };
-  const rows = events.filter((event) => event.scope === '*' || event.scope === record.scope);
+export function recall(database: StateDatabase, { subject, scope, host, now }: RecallRequest): RecallJson {
+  const answer = believed(database, subject, scope);
+  const told = answer.claim === undefined ? (answer.claims ?? []) : [answer.claim];
+  const newest = told.map(({ at }) => Date.parse(at)).toSorted((a, b) => b - a)[0];
+  return { ...answer, host, age: newest === undefined ? null : Math.round((now - newest) / 1_000) };
+}
+
+function believed(database: StateDatabase, subject: string, scope: string): Omit<RecallJson, 'host' | 'age'> {
+  const records = database.recordsOfSubject(subject);
+  const row = records.find((one) => one.scope === scope) ?? records.find((one) => one.scope === '*');
+  if (row === undefined) {
+    const elsewhere = records.map((one) => one.scope).toSorted((a, b) => (a < b ? -1 : 1));
+    return {
+      subject,
+      scope,
+      status: 'none',
+      flags: [],
+      corroboration: 0,
+      ...(elsewhere.length > 0 ? { elsewhere } : {}),
+    };
+  }
+  const record = JSON.parse(row.record) as SubjectRecord;
+  const rows = database.eventsOfSubject(subject).filter((event) => event.scope === '*' || event.scope === record.scope);
   const answer = {
     subject,
     scope: record.scope,
     flags: record.flags,
     corroboration: record.served === null ? 0 : record.corroboration.hosts.count + 1,
   };
-  return { ...answer, ...(record.served === null ? notServed(database, record, rows) : served(record, rows)) };
+  return {
+    ...answer,
+    ...(record.served === null ? notServed(database, record, rows) : served(database, record, rows)),
+  };
 }
 
-type Found = Pick<RecallJson, 'status' | 'claim' | 'claims' | 'text' | 'replacedBy'>;
+type Found = Pick<RecallJson, 'status' | 'claim' | 'claims' | 'text' | 'replacedBy' | 'observed'>;
 
-function served(record: SubjectRecord, rows: readonly EventRow[]): Found {
+function served(database: StateDatabase, record: SubjectRecord, rows: readonly EventRow[]): Found {
   const row = rows.find(({ id }) => id === record.served);
   const view = row === undefined ? undefined : viewOfRow(row);
   const claim = view === undefined ? undefined : claimJson(view);
@@ -33,8 +62,18 @@ function served(record: SubjectRecord, rows: readonly EventRow[]): Found {
     status: servedStatus(record),
     ...(claim === undefined ? {} : { claim }),
     ...(text === undefined ? {} : { text }),
+    ...(view === undefined ? {} : observedOf(database, view)),
     claims: claimsOf(rows.filter(({ status }) => status === 'parked' || status === 'open')),
   };
+}
+
+/** The newest observation of its home that a claim rests on. */
+function observedOf(database: StateDatabase, { body }: EventView): Pick<RecallJson, 'observed'> {
+  const cited = (body?.basis ?? []).flatMap((id) => database.event(id) ?? []).map((row) => viewOfRow(row).body);
+  const ofHome = cited.filter((one) => one?.kind === 'observe' && one.home === body?.home);
+  const newest = ofHome.toSorted((a, b) => ((a?.at ?? '') < (b?.at ?? '') ? 1 : -1))[0];
+  if (newest?.digest === undefined) return {};
+  return { observed: { host: newest.host, at: newest.at, digest: newest.digest } };
 }
 
 /** An unsigned claim beside an open question, or resting on an old observation, is told with that word first. */
@@ -52,8 +91,7 @@ function notServed(database: StateDatabase, record: SubjectRecord, rows: readonl
   if (withdrawn.length > 0) return tombstone(database, withdrawn);
   if (having('quarantined').length > 0) return { status: 'quarantined', claims: claimsOf(having('quarantined')) };
   if (having('held').length > 0) return { status: 'held', claims: claimsOf(having('held')) };
-  // Decisions and proposals claim nothing, but they are not nothing either.
-  return rows.length === 0 ? { status: 'none' } : { status: 'none', claims: claimsOf(rows) };
+  return { status: 'none' };
 }
 
 /** What stood here, and what stands in its place elsewhere. */
@@ -61,7 +99,7 @@ function tombstone(database: StateDatabase, withdrawn: readonly EventRow[]): Fou
   const newest = withdrawn.toSorted((a, b) => b.seq - a.seq)[0];
   const status = newest?.status === 'superseded' ? 'superseded' : 'retracted';
   const by = newest === undefined ? [] : viewOfRow(newest).by;
-  const replacement = by.map((id) => heldEvent(database, id)).find((row) => row.kind !== 'retract');
+  const replacement = by.map((id) => database.event(id)).find((row) => row !== undefined && row.kind !== 'retract');
   const replacedBy: ClaimJson | undefined = replacement === undefined ? undefined : claimJson(viewOfRow(replacement));
   return { status, claims: claimsOf(withdrawn), ...(replacedBy === undefined ? {} : { replacedBy }) };
 }

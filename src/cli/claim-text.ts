@@ -1,0 +1,29 @@
+/** A claim as a person reads it. */
+import type { ClaimJson } from '../daemon/api-types.ts';
+import { ago, shortId } from './output.ts';
+
+/** What a claim says, in one line. */
+export function saying(claim: ClaimJson): string {
+  const value = claim.value === undefined ? [] : [claim.value];
+  const said = [...value, ...(claim.content === undefined ? [] : [claim.content])].join(' · ');
+  return `${claim.polarity === 'absent' ? 'NOT ' : ''}${oneLine(said)}`;
+}
+
+/** Who says it: id, level, host, session, claimed time, confidence. */
+export function claimLine(claim: ClaimJson, now: number): string {
+  const by = claim.signer === undefined ? claim.level : `signed by ${claim.signer}`;
+  const parts = [
+    shortId(claim.id),
+    `${claim.host}:${claim.seq}`,
+    by,
+    oneLine(claim.session),
+    ago(claim.at, now),
+    claim.confidence,
+  ];
+  return [...parts, ...(claim.status === undefined ? [] : [claim.status])].join(' · ');
+}
+
+/** A claim is somebody's text: control and bidirectional characters never reach a terminal. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+}

@@ -3,11 +3,13 @@ import { z } from 'zod';
 
 import { readState } from '../core/fold/fold.ts';
 import { viewNames } from '../core/views/render.ts';
+import { listedEventsMax } from '../core/limits.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from './engine.ts';
+import { firstIssue } from './first-issue.ts';
 import { importEvents } from './import-events.ts';
 import { charterJson } from './queries/charter.ts';
 import { listEvents, listParks } from './queries/lists.ts';
@@ -15,11 +17,12 @@ import { recall } from './queries/recall.ts';
 import { show } from './queries/show.ts';
 import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
+import { viewsStand } from './queries/view-edits.ts';
 import { Refusal } from './refusal.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { runCycle } from './sync-cycle.ts';
 import { draftOp, signedOp } from './trust-keeper.ts';
-import { trustOpMessage, type TrustBody } from '../core/trust/op.ts';
+import { trustOpMessage } from '../core/trust/op.ts';
 
 type Progress = (text: string) => void;
 type Handler<M extends Method> = (engine: Engine, params: Params<M>, progress: Progress) => Promise<Answer<M>>;
@@ -46,7 +49,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       recall(await engine.beliefs.read(), { subject, scope, host: engine.identity.host, now: Date.now() }),
   },
   log: {
-    params: z.strictObject({ of: z.string().optional(), limit: z.int().min(1).max(100_000).optional() }),
+    params: z.strictObject({ of: z.string().optional(), limit: z.int().min(1).max(listedEventsMax).optional() }),
     handle: async (engine, { of = engine.identity.host, limit = 50 }) => {
       requireHost(engine, of);
       return { claims: listEvents(await engine.beliefs.read(), of, limit) };
@@ -68,8 +71,8 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   rebuild: { params: nothing, handle: rebuildAll },
   import: {
     params: z.strictObject({
-      kind: z.string(),
-      events: z.array(eventInput),
+      kind: z.enum(['claude-memory', 'jsonl']),
+      events: z.array(z.looseObject({ kind: z.string(), subject: z.string() })),
       skipped: z.array(remark),
       dryRun: z.boolean().optional(),
     }),
@@ -125,17 +128,18 @@ export async function handleRequest(
   if (!checked.success) {
     throw new Refusal({
       code: 'BAD_REQUEST',
-      message: `${method}: ${z.prettifyError(checked.error).replaceAll('\n', ' ')}`,
+      message: `${method}: ${firstIssue(checked.error)}`,
       exit: 2,
     });
   }
   const work = (): Promise<unknown> => entry.handle(engine, checked.data as Params<Method>, progress);
+  const { database } = engine.beliefs;
   try {
     return await work();
   } catch (error) {
     if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
     engine.log?.warn({ err: error }, 'the database is damaged: making it again');
-    await engine.rebuild(progress);
+    await engine.rebuild(progress, database);
     return work();
   }
 }
@@ -161,9 +165,13 @@ async function readIndex(engine: Engine, { audience = 'operator' }: Params<'inde
       exit: 7,
     });
   }
-  await engine.beliefs.settle();
+  const { beliefs, home } = engine;
+  if (!viewsStand(home, audience)) beliefs.touchFiles();
+  await beliefs.settle();
+  const fault = beliefs.fileFault();
+  if (fault !== undefined) throw fault;
   const [markdown, json] = viewNames;
-  const folder = join(engine.home.views, audience);
+  const folder = join(home.views, audience);
   const path = join(folder, markdown);
   return { path, markdown: readFileSync(path, 'utf8'), json: readFileSync(join(folder, json), 'utf8') };
 }
@@ -191,12 +199,14 @@ async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<An
 async function rebuildAll(engine: Engine, _: Params<'rebuild'>, progress: Progress): Promise<Answer<'rebuild'>> {
   const start = performance.now();
   await engine.rebuild(progress);
+  const fault = engine.beliefs.fileFault();
+  if (fault !== undefined) throw fault;
   const { root, counts } = readState(await engine.beliefs.fold());
   return { root, events: counts.events, seconds: Math.round(performance.now() - start) / 1_000 };
 }
 
 async function submitOp(engine: Engine, { body, sshsig }: Params<'trust.submit'>): Promise<Answer<'trust.submit'>> {
-  const op = signedOp(JSON.parse(body) as TrustBody, sshsig);
+  const op = signedOp(body, sshsig);
   const { added, dropped, pending } = await engine.admitTrust([op], engine.identity.host);
   if (added.includes(op.id)) return { id: op.id };
   const why = dropped[0]?.detail ?? (pending.length > 0 ? 'it names ops that are not held here' : 'it is held already');

@@ -4,6 +4,7 @@ import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import type { EventRow } from '../../store/database-rows.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { RecallJson, RecallStatus } from '../api-types.ts';
+import { heldEvent, rowsOfSubject } from './sound-rows.ts';
 import { claimsOf, viewOfRow } from './stored-event.ts';
 
 export interface RecallRequest {
@@ -24,9 +25,9 @@ export function recall(database: StateDatabase, { subject, scope, host, now }: R
 }
 
 function believed(database: StateDatabase, subject: string, scope: string): Omit<RecallJson, 'host' | 'age'> {
-  const records = database.recordsOfSubject(subject);
-  const row = records.find((one) => one.scope === scope) ?? records.find((one) => one.scope === '*');
-  if (row === undefined) {
+  const { records, events } = rowsOfSubject(database, subject);
+  const record = records.find((one) => one.scope === scope) ?? records.find((one) => one.scope === '*');
+  if (record === undefined) {
     const elsewhere = records.map((one) => one.scope).toSorted((a, b) => (a < b ? -1 : 1));
     return {
       subject,
@@ -37,8 +38,7 @@ function believed(database: StateDatabase, subject: string, scope: string): Omit
       ...(elsewhere.length > 0 ? { elsewhere } : {}),
     };
   }
-  const record = JSON.parse(row.record) as SubjectRecord;
-  const rows = database.eventsOfSubject(subject).filter((event) => event.scope === '*' || event.scope === record.scope);
+  const rows = events.filter((event) => event.scope === '*' || event.scope === record.scope);
   const answer = {
     subject,
     scope: record.scope,
@@ -91,7 +91,8 @@ function notServed(database: StateDatabase, record: SubjectRecord, rows: readonl
   if (withdrawn.length > 0) return tombstone(database, withdrawn);
   if (having('quarantined').length > 0) return { status: 'quarantined', claims: claimsOf(having('quarantined')) };
   if (having('held').length > 0) return { status: 'held', claims: claimsOf(having('held')) };
-  return { status: 'none' };
+  // Decisions and proposals claim nothing, but they are not nothing either.
+  return rows.length === 0 ? { status: 'none' } : { status: 'none', claims: claimsOf(rows) };
 }
 
 /** What stood here, and what stands in its place elsewhere. */
@@ -99,7 +100,7 @@ function tombstone(database: StateDatabase, withdrawn: readonly EventRow[]): Fou
   const newest = withdrawn.toSorted((a, b) => b.seq - a.seq)[0];
   const status = newest?.status === 'superseded' ? 'superseded' : 'retracted';
   const by = newest === undefined ? [] : viewOfRow(newest).by;
-  const replacement = by.map((id) => database.event(id)).find((row) => row !== undefined && row.kind !== 'retract');
+  const replacement = by.map((id) => heldEvent(database, id)).find((row) => row.kind !== 'retract');
   const replacedBy: ClaimJson | undefined = replacement === undefined ? undefined : claimJson(viewOfRow(replacement));
   return { status, claims: claimsOf(withdrawn), ...(replacedBy === undefined ? {} : { replacedBy }) };
 }

@@ -83,16 +83,18 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     },
   });
   const { book } = keeper;
+  const headsFaults = (): ReadonlyMap<string, OperatingError> =>
+    heads.faults(keeper.isAskedFor() ? book : logsIn(derived.database()), trust());
   const settler = createSettler(
     async () => {
       const fold = await keeper.latest();
-      await derived.flush(fold, { ...inputsOf(book.oids(), trust()), cuts: book.cuts(), tips: tipsIn(book) });
+      const cuts = book.cuts();
+      const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
+      await derived.flush(fold, { ...inputsOf(book.oids(), trust()), cuts, tips: tipsIn(book), damaged });
       await heads.write(book, trust());
     },
     (error) => log?.error({ err: error }, 'cannot write what is derived'),
   );
-  const headsFaults = (): ReadonlyMap<string, OperatingError> =>
-    heads.faults(keeper.isAskedFor() ? book : logsIn(derived.database()), trust());
   const settleSoon = (): void => {
     if (daemon) settler.soon();
   };

@@ -28,10 +28,12 @@ export interface DerivedFrom {
   /** Where logs are cut and where they end here: local facts that the rows tell too. */
   readonly cuts: readonly LogCut[];
   readonly tips: StoredTips;
+  /** Logs that are damaged or rewound here: their plain copies may hold more than the repository, and are left alone. */
+  readonly damaged: ReadonlySet<string>;
 }
 
 /** The part that decides whether rows are current. */
-export type DerivedInputs = Omit<DerivedFrom, 'cuts' | 'tips'>;
+export type DerivedInputs = Pick<DerivedFrom, 'oids' | 'trust' | 'rules'>;
 
 export interface Derived {
   /** The open database; another one once a damaged file was replaced. */
@@ -89,10 +91,11 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     database = openDatabase(home.database, { damaged: true });
   };
   const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
-  const writeFiles = async (fold: Fold, lines: readonly Line[]): Promise<void> => {
-    const anew = unfiled ?? new Set();
+  const writeFiles = async (fold: Fold, lines: readonly Line[], damaged: ReadonlySet<string>): Promise<void> => {
+    const anew = new Set([...(unfiled ?? [])].filter((name) => !damaged.has(name)));
     try {
-      await writeCopies(copies, repository, { lines: lines.filter((line) => !anew.has(line.log)), anew });
+      const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
+      await writeCopies(copies, repository, { lines: added, anew });
       reportEdits(await writeViews(home, fold, caches), log);
       database.write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
@@ -131,7 +134,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       // What cannot be written stays noted.
       if (dirty) writeDatabase(database, fold, { ...pending, from });
       pending = nothing();
-      if (dirty || unfiled !== undefined) await writeFiles(fold, lines);
+      if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from.damaged);
     },
     fileFault: () => fault,
     close: () => database.close(),

@@ -1,6 +1,7 @@
 /** The local API: every method, its parameters as they are checked, and what does it. */
 import { z } from 'zod';
 
+import { importKinds } from '../agent/import/types.ts';
 import { readState } from '../core/fold/fold.ts';
 import { viewNames } from '../core/views/render.ts';
 import { listedEventsMax } from '../core/limits.ts';
@@ -71,7 +72,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   rebuild: { params: nothing, handle: rebuildAll },
   import: {
     params: z.strictObject({
-      kind: z.enum(['claude-memory', 'jsonl']),
+      kind: z.enum(importKinds),
       events: z.array(z.looseObject({ kind: z.string(), subject: z.string() })),
       skipped: z.array(remark),
       dryRun: z.boolean().optional(),
@@ -166,8 +167,11 @@ async function readIndex(engine: Engine, { audience = 'operator' }: Params<'inde
     });
   }
   const { beliefs, home } = engine;
-  if (!viewsStand(home, audience)) beliefs.touchFiles();
   await beliefs.settle();
+  if (!viewsStand(home, audience)) {
+    beliefs.touchFiles();
+    await beliefs.settle();
+  }
   const fault = beliefs.fileFault();
   if (fault !== undefined) throw fault;
   const [markdown, json] = viewNames;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { describeError } from '../../daemon/describe-error.ts';
 import type { StatusJson } from '../../daemon/api-types.ts';
 import type { Cli } from '../context.ts';
 import { ago } from '../output.ts';
@@ -9,7 +10,11 @@ export function makeCommand(cli: Cli): Command {
     .description('is it running, is it in step with its peers, what is wrong')
     .addHelpText('after', '\nExample:\n  memctl status --json')
     .action(async () => {
-      const status = await cli.call('status', {});
+      const status = await cli.call('status', {}).catch((error: unknown) => {
+        // Whoever reads only the first line must not take silence for health.
+        if (!cli.output.json) cli.output.result(null, () => [`memd: CANNOT TELL, ${describeError(error).message}`]);
+        throw error;
+      });
       cli.output.result(status, () => describeStatus(status, Date.now()));
     });
 }

@@ -4,7 +4,7 @@ import { recordKey, type EventView, type SubjectRecord } from '../../src/core/fo
 import { charterLeaves } from '../../src/core/root.ts';
 import type { Charter } from '../../src/core/trust/charter.ts';
 import { scopeCovers } from '../../src/core/trust/scope.ts';
-import { oracleFold, oracleRoot, type OracleState } from '../oracle/fold.ts';
+import { oracleFold, oracleRoot, type OracleState } from '../oracle/fold-state.ts';
 import { fakePorts, trust } from './fold-builders.ts';
 import { scopes, subjects } from './fold-histories.ts';
 

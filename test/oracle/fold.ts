@@ -1,9 +1,9 @@
 /**
- * The naive fold: docs/fold.md R0 to R5 and State, sentence by sentence, with no index, no order and no care for speed.
- * It shares no code with src/core/fold and is what that is held against. Numbers in comments are sentences of the doc.
+ * The naive fold: docs/fold.md R0 to R5, sentence by sentence, with no index, no order and no care for speed. It shares
+ * no code with src/core/fold and is what that is held against. Numbers in comments are sentences of the document; its
+ * chapter State is in fold-state.ts.
  */
 import { canonicalJson, type JsonValue } from '../../src/crypto/canonical.ts';
-import { sha256Hex } from '../../src/crypto/hash.ts';
 import type { Auth, Body } from '../../src/core/event.ts';
 
 export interface OracleLine {
@@ -26,399 +26,211 @@ export interface OracleCharter {
   readonly approve: (auth: Auth, message: string, subject: string) => string;
 }
 
-interface Ev {
-  id: string;
+/** An event and what R0 to R2 say of it. `level` is 0 for unsigned and 2 for signed; `quar` is why it is quarantined. */
+export interface Ev {
+  readonly id: string;
+  readonly lines: OracleLine[];
   body: Body | null;
   subject: string | null;
   scope: string;
-  lines: OracleLine[];
   key: string | null;
   level: number;
-  signers: string[];
   place: OracleLine | undefined;
   held: string | null;
   quar: string | null;
 }
-type Json = Record<string, JsonValue>;
-export interface OracleState {
-  readonly records: Record<string, JsonValue>;
-  readonly alarms: Record<string, JsonValue>;
-  readonly notices: Record<string, JsonValue>;
-  readonly events: Record<string, { status: string; reason: string | null; by: readonly string[]; stale: boolean }>;
-  /** Eligible revisions of undisputed claims, whether or not their source stands: [host of the source, target]. */
-  readonly agreed: readonly (readonly [string, string])[];
+
+export type Edge = readonly [from: Ev, to: Ev];
+
+/** What R0 to R5 say, as questions. */
+export interface Judged {
+  readonly all: readonly Ev[];
+  readonly has: (id: string) => boolean;
+  readonly verdict: (ev: Ev, line: OracleLine) => string | null;
+  readonly bearsAny: (ev: Ev) => boolean;
+  readonly aimsAbove: (ev: Ev) => boolean;
+  readonly saidAgain: (ev: Ev, scope: string) => boolean;
+  readonly bySigned: (ev: Ev) => boolean;
+  readonly eligible: readonly Edge[];
+  readonly undisputed: (ev: Ev) => boolean;
+  readonly revisions: readonly Edge[];
+  readonly inEffect: readonly Edge[];
+  readonly below: (ev: Ev) => readonly Ev[];
+  readonly over: (ev: Ev) => readonly Ev[];
+  readonly stale: (ev: Ev) => boolean;
 }
 
-export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[]): OracleState {
-  const evs = new Map<string, Ev>();
-  for (const line of lines) {
-    const ev = evs.get(line.id) ?? blank(line.id);
-    evs.set(line.id, ev);
-    ev.lines.push(line);
-    ev.body ??= line.body;
-    if (line.held !== null && ev.subject === null) [ev.subject, ev.scope] = [line.held.subject, line.held.scope];
-    if (ev.body !== null) [ev.subject, ev.scope] = [ev.body.subject, ev.body.scope ?? '*'];
-  }
+export const isClaim = (ev: Ev): boolean => ev.key !== null;
+export const takesPart = (ev: Ev): boolean => ev.held === null && ev.quar === null;
+export const hostOf = (ev: Ev): string => ev.body?.host ?? '';
+const classOf = (subject: string): string => subject.split('/')[0] ?? '';
+
+/** Who may bear an edge, and to which kinds. */
+const bearers: Readonly<Record<string, readonly string[] | 'all'>> = {
+  assert: 'all',
+  lesson: 'all',
+  retract: 'all',
+  question: ['question'],
+  decision: ['decision', 'question'],
+};
+
+export function isBefore(a: OracleLine, b: OracleLine): boolean {
+  return a.log < b.log || (a.log === b.log && a.seq < b.seq);
+}
+
+export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Judged {
+  const evs = gatherEvents(lines);
   const all = [...evs.values()];
-  const verdict = (ev: Ev, line: OracleLine): string | null =>
+  const verdict: Judged['verdict'] = (ev, line) =>
     line.auth === null || ev.body === null || line.fault !== null
       ? null
       : charter.approve(line.auth, canonicalJson(ev.body as unknown as JsonValue), ev.body.subject);
-  // R1
   const proves = (ev: Ev, line: OracleLine): number => {
     if (ev.body === null || line.fault !== null) return -1;
-    if (line.auth !== null) return verdict(ev, line) === 'ok' ? 2 : -1;
-    return line.log === ev.body.host ? 0 : -1;
+    if (line.auth !== null) return verdict(ev, line) === 'ok' ? 2 : -1; // R1.2
+    return line.log === ev.body.host ? 0 : -1; // R1.3
   };
-  const before = (a: OracleLine, b: OracleLine): boolean => a.log < b.log || (a.log === b.log && a.seq < b.seq);
   for (const ev of all) {
-    ev.level = Math.max(0, ...ev.lines.map((line) => proves(ev, line)));
+    ev.level = Math.max(0, ...ev.lines.map((line) => proves(ev, line))); // R1.4
     const proving = ev.lines.filter((line) => proves(ev, line) === ev.level);
-    ev.place = proving.find((line) => proving.every((other) => other === line || before(line, other)));
-    ev.signers = ev.lines.filter((line) => verdict(ev, line) === 'ok').map((line) => line.auth?.signer ?? '');
-    ev.held = heldFor(ev);
-    if (ev.body !== null && (ev.body.kind === 'assert' || ev.body.kind === 'lesson')) ev.key = keyOf(ev.body);
+    ev.place = proving.find((line) => proving.every((other) => other === line || isBefore(line, other))); // R1.5
+    ev.held = heldReason(charter, ev, (line) => verdict(ev, line));
+    if (ev.body?.kind === 'assert' || ev.body?.kind === 'lesson') ev.key = keyOf(charter, ev.body);
   }
-  function heldFor(ev: Ev): string | null {
-    if (ev.body === null) {
-      if (ev.lines.some(({ v, fault }) => v === 1 && fault !== 'HOLE')) return 'INVALID';
-      return ev.lines.some(({ fault }) => fault === 'UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
-    }
-    if (ev.body.mesh !== charter.meshId) return 'FOREIGN_MESH';
-    const type = charter.classes.get(ev.body.subject.split('/')[0] ?? '');
-    if (type === undefined || (type.claims === null && ['assert', 'lesson'].includes(ev.body.kind)))
-      return 'UNNORMALIZED';
-    if (!charter.audiences.has(ev.body.audience ?? 'operator')) return 'UNDECLARED_AUDIENCE';
-    if (ev.place !== undefined) return null;
-    const verdicts = ev.lines.map((line) => verdict(ev, line));
-    if (verdicts.includes('forged')) return 'FORGED';
-    if (verdicts.includes('unknown') || verdicts.includes('unsupported')) return 'UNVERIFIABLE';
-    return verdicts.includes('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
-  }
-  function keyOf(body: Body): string {
-    const claims = charter.classes.get(body.subject.split('/')[0] ?? '')?.claims ?? null;
-    const polarity = body.polarity ?? 'exists';
-    if (body.value !== undefined) return canonicalJson([claims, polarity, 'v', body.value]);
-    const words = (body.content ?? '').split(/[\t\n\v\f\r ]/).filter((word) => word !== '');
-    return canonicalJson([claims, polarity, 'c', words.join(' ')]);
-  }
+
   // R2
-  const cites = (ev: Ev): Ev[] => (ev.body?.basis ?? []).flatMap((id) => evs.get(id) ?? []);
-  const names = (ev: Ev): Ev[] => (ev.body?.supersedes ?? []).flatMap((id) => evs.get(id) ?? []);
+  const known = (ids: readonly string[] = []): Ev[] => ids.flatMap((id) => evs.get(id) ?? []);
+  const cites = (ev: Ev): Ev[] => known(ev.body?.basis);
+  const names = (ev: Ev): Ev[] => known(ev.body?.supersedes);
   const quarantined = (ev: Ev): boolean =>
     ev.body !== null && ev.level < 2 && (ev.body.lineage === 'untrusted' || cites(ev).some(quarantined));
-  for (const ev of all)
-    if (quarantined(ev)) ev.quar = ev.body?.lineage === 'untrusted' ? 'UNTRUSTED' : 'UNTRUSTED_BASIS';
-  const part = (ev: Ev): boolean => ev.held === null && ev.quar === null;
-  const claim = (ev: Ev): boolean => ev.key !== null;
-  // R3, who may bear an edge
-  const kinds: Record<string, readonly string[] | 'all'> = {
-    assert: 'all',
-    lesson: 'all',
-    retract: 'all',
-    question: ['question'],
-    decision: ['decision', 'question'],
-  };
+  for (const ev of all.filter(quarantined)) {
+    ev.quar = ev.body?.lineage === 'untrusted' ? 'UNTRUSTED' : 'UNTRUSTED_BASIS';
+  }
+
+  // R3, pass 1
+  const bearsAny = (ev: Ev): boolean => takesPart(ev) && bearers[ev.body?.kind ?? ''] !== undefined;
   const bears = (e: Ev, t: Ev): boolean => {
-    const to = kinds[e.body?.kind ?? ''];
-    return part(e) && t.body !== null && to !== undefined && (to === 'all' || to.includes(t.body.kind));
+    const kinds = bearers[e.body?.kind ?? ''];
+    return bearsAny(e) && t.body !== null && (kinds === 'all' || kinds?.includes(t.body.kind) === true);
   };
-  const edges = all.flatMap((e) =>
-    names(e)
-      .filter((t) => bears(e, t))
-      .map((t) => [e, t] as const),
-  );
   const signedFor = (e: Ev, t: Ev): boolean =>
-    e.level === 2 &&
-    e.signers.some(
-      (s) =>
-        charter.covers(charter.scopes(s), e.body?.subject ?? '') && charter.covers(charter.scopes(s), t.subject ?? ''),
-    );
-  const host = (ev: Ev): string => ev.body?.host ?? '';
-  // Pass 1
-  const signedEdges = edges.filter(([e, t]) => signedFor(e, t)); // R3.1
-  const bySigned = (t: Ev): boolean => signedEdges.some(([, to]) => to === t);
-  const above = (e: Ev): boolean =>
-    // R3.2
-    e.level < 2 && edges.some(([from, t]) => from === e && t.level === 2 && t.subject === e.subject && !bySigned(t));
-  const rest = edges.filter(([e, t]) => e.level < 2 && !above(e) && e.subject === t.subject && t.level <= e.level);
-  const one = [...signedEdges, ...rest.filter(([e, t]) => host(e) === host(t))]; // R3.3
-  // R4.3
-  const saidAgain = (ev: Ev, scope: string): boolean =>
-    ev.level < 2 &&
-    all.some((t) => t.key === ev.key && t.subject === ev.subject && bySigned(t)) &&
-    !all.some(
-      (s) =>
-        claim(s) &&
-        part(s) &&
-        s.level === 2 &&
-        !bySigned(s) &&
-        s.key === ev.key &&
-        s.subject === ev.subject &&
-        ['*', scope].includes(s.scope),
-    );
-  // Pass 2
-  const sees = (audience: string, seen: string[] = []): string[] =>
+    e.lines
+      .filter((line) => verdict(e, line) === 'ok')
+      .map((line) => charter.scopes(line.auth?.signer ?? ''))
+      .some((scopes) => [e, t].every(({ subject }) => charter.covers(scopes, subject ?? ''))); // R1.6
+  const edges = all.flatMap((e) => names(e).map((t): Edge => [e, t])).filter(([e, t]) => bears(e, t));
+  const signed = edges.filter(([e, t]) => signedFor(e, t)); // R3.1
+  const bySigned = (ev: Ev): boolean => signed.some(([, t]) => t === ev);
+  const attempts = edges.filter(([e, t]) => e.level < 2 && t.level === 2 && t.subject === e.subject && !bySigned(t));
+  const aimsAbove = (ev: Ev): boolean => attempts.some(([e]) => e === ev); // R3.2
+  const rest = edges.filter(([e, t]) => e.level < 2 && !aimsAbove(e) && e.subject === t.subject && t.level <= e.level);
+  const passOne = [...signed, ...rest.filter(([e, t]) => hostOf(e) === hostOf(t))]; // R3.3
+
+  const saidAgain: Judged['saidAgain'] = (ev, scope) => {
+    const same = all.filter((other) => other.key === ev.key && other.subject === ev.subject);
+    const saying = same.filter((s) => s.level === 2 && takesPart(s) && !bySigned(s) && ['*', scope].includes(s.scope));
+    return ev.level < 2 && same.some(bySigned) && saying.length === 0; // R4.3
+  };
+
+  // R3, pass 2
+  const shownTo = (audience: string, seen: readonly string[] = []): readonly string[] =>
     seen.includes(audience) || !charter.audiences.has(audience)
       ? seen
-      : (charter.audiences.get(audience)?.includes ?? []).reduce((got, next) => sees(next, got), [...seen, audience]);
-  const eligible = rest.filter(
-    ([e, t]) =>
-      host(e) !== host(t) &&
-      claim(e) &&
-      claim(t) &&
-      part(t) && // R3.5
-      charter.classes.get(e.subject?.split('/')[0] ?? '')?.revise === 'mesh' &&
-      ['*', t.scope].includes(e.scope) &&
-      sees(t.body?.audience ?? 'operator').includes(e.body?.audience ?? 'operator') &&
-      !saidAgain(e, e.scope),
-  );
-  const stands = (e: Ev): boolean => {
-    // R3.6
-    const by = one.filter(([, t]) => t === e).map(([from]) => from);
-    return (
-      by.length === 0 ||
-      bySigned(e) ||
-      by.some((from) => claim(from) && ['*', e.scope].includes(from.scope) && stands(from))
-    );
+      : (charter.audiences.get(audience)?.includes ?? []).reduce<readonly string[]>(
+          (all, next) => shownTo(next, all),
+          [...seen, audience],
+        );
+  const isEligible = ([e, t]: Edge): boolean => {
+    if (hostOf(e) === hostOf(t) || !isClaim(e) || !isClaim(t) || !takesPart(t)) return false; // R3.5
+    if (charter.classes.get(classOf(e.subject ?? ''))?.revise !== 'mesh') return false;
+    if (!['*', t.scope].includes(e.scope) || saidAgain(e, e.scope)) return false;
+    return shownTo(t.body?.audience ?? 'operator').includes(e.body?.audience ?? 'operator');
   };
-  const overlap = (a: string, b: string): boolean => a === b || a === '*' || b === '*';
+  const eligible = rest.filter(isEligible);
+  const stands = (ev: Ev): boolean => {
+    const by = passOne.filter(([, t]) => t === ev).map(([e]) => e); // R3.6
+    if (by.length === 0 || bySigned(ev)) return true;
+    return by.some((heir) => isClaim(heir) && ['*', ev.scope].includes(heir.scope) && stands(heir));
+  };
+  const holds = ([e, t]: Edge): boolean => stands(e) && undisputed(t); // R3.8
+  const effective = (e: Ev, t: Ev): boolean =>
+    passOne.some(([from, to]) => from === e && to === t) ||
+    eligible.some((edge) => edge[0] === e && edge[1] === t && holds(edge));
+  const below = (ev: Ev): Ev[] => names(ev).flatMap((t) => (effective(ev, t) ? [t, ...below(t)] : []));
+  const upward = [...passOne, ...eligible].filter(([e, t]) => e.subject === t.subject);
+  const over = (ev: Ev): Ev[] => upward.flatMap(([e, t]) => (t === ev ? [e, ...over(e)] : []));
+  const overlap = (a: Ev, b: Ev): boolean => a.scope === b.scope || a.scope === '*' || b.scope === '*';
   const memo = new Map<Ev, boolean>();
-  const inEffect = (e: Ev, t: Ev): boolean =>
-    // R3.8
-    one.some(([from, to]) => from === e && to === t) ||
-    (eligible.some(([from, to]) => from === e && to === t) && stands(e) && undisputed(t));
-  const below = (t: Ev): Ev[] =>
-    names(t)
-      .filter((x) => inEffect(t, x))
-      .flatMap((x) => [x, ...below(x)]);
-  const over = (t: Ev): Ev[] =>
-    [...one, ...eligible].filter(([e, to]) => to === t && e.subject === t.subject).flatMap(([e]) => [e, ...over(e)]);
   function undisputed(t: Ev): boolean {
-    // R3.7
-    const known = memo.get(t);
-    if (known !== undefined) return known;
-    const near = [...below(t), ...over(t)];
     const rivals = all.filter(
-      (u) =>
-        claim(u) && part(u) && u.subject === t.subject && overlap(u.scope, t.scope) && u.key !== t.key && !bySigned(u),
+      (u) => isClaim(u) && takesPart(u) && u.subject === t.subject && overlap(u, t) && u.key !== t.key && !bySigned(u),
     );
-    memo.set(
-      t,
-      rivals.every((u) => near.includes(u)),
-    );
-    return rivals.every((u) => near.includes(u));
+    const verdictOnT = memo.get(t) ?? rivals.every((u) => over(t).includes(u) || below(t).includes(u)); // R3.7
+    memo.set(t, verdictOnT);
+    return verdictOnT;
   }
-  const revisions = eligible.filter(([e, t]) => stands(e) && undisputed(t));
-  const effect = [...one, ...revisions];
-  const by = (t: Ev): Ev[] => effect.filter(([, to]) => to === t).map(([e]) => e);
+  const revisions = eligible.filter(holds);
+
   // R5
-  const currentDigest = (of: Body): string | undefined => {
-    const seen = all.flatMap((ev) =>
-      ev.body?.kind === 'observe' && ev.held === null && ev.body.host === of.host && ev.body.home === of.home
-        ? ev.lines
-            .filter((line) => line.log === of.host && proves(ev, line) >= 0)
-            .map((line) => ({ seq: line.seq, digest: ev.body?.digest }))
-        : [],
-    );
-    return seen.find(({ seq }) => seen.every((other) => other.seq <= seq))?.digest;
-  };
-  const closure = (ev: Ev): Ev[] => cites(ev).flatMap((b) => [b, ...closure(b)]);
-  const stale = (ev: Ev): boolean =>
-    claim(ev) && closure(ev).some(({ body }) => body?.kind === 'observe' && body.digest !== currentDigest(body));
-  // Reports
-  const drafts: { kind: string; host: string | null; subject: string | null; id: string; line: string }[] = [];
-  const report = (kind: string, at: string | null, ev: Ev, line = ''): void =>
-    void drafts.push({ kind, host: at, subject: ev.subject, id: ev.id, line });
-  const alarmOf: Record<string, string> = {
-    forged: 'FORGED',
-    unknown: 'UNVERIFIABLE',
-    unsupported: 'UNVERIFIABLE',
-    'out-of-scope': 'OUT_OF_SCOPE',
-  };
-  for (const ev of all) {
-    for (const line of ev.lines) {
-      const alarm = alarmOf[verdict(ev, line) ?? ''];
-      if (alarm !== undefined) report(alarm, line.log, ev, `${line.log} ${line.seq}`);
-      if (ev.held !== null && !['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE', 'UNPROVEN'].includes(ev.held))
-        report(ev.held, line.log, ev);
-    }
-    if (above(ev)) report('UNSIGNED_OVER_SIGNED', host(ev), ev);
-    if (part(ev) && kinds[ev.body?.kind ?? ''] !== undefined && (ev.body?.supersedes ?? []).some((id) => !evs.has(id)))
-      report('DANGLING', host(ev), ev);
-  }
-  for (const [e] of revisions) report('REVISED', host(e), e);
-  // R4, records
-  const records: Record<string, JsonValue> = {};
-  const own = new Map<string, { served: Ev | undefined; parked: Map<Ev, string> }>();
-  for (const ev of all) if (ev.subject !== null) record(ev.subject, ev.scope);
-  function record(subject: string, scope: string): void {
-    if (records[`${subject} ${scope}`] !== undefined) return;
-    const members = all.filter((ev) => ev.subject === subject && ['*', scope].includes(ev.scope));
-    const open = members.filter((ev) => part(ev) && by(ev).length === 0);
-    const live = open.filter(claim);
-    const parked = new Map<Ev, string>();
-    for (const ev of live)
-      if (above(ev)) parked.set(ev, 'UNSIGNED_OVER_SIGNED');
-      else if (saidAgain(ev, scope)) parked.set(ev, 'WITHDRAWN_KEY');
-    const compared = live.filter((ev) => !parked.has(ev));
-    const keysOf = (list: Ev[]): (string | null)[] => [...new Set(list.map(({ key }) => key))];
-    const top = Math.max(...compared.map(({ level }) => level));
-    const topKeys = keysOf(compared.filter(({ level }) => level === top));
-    const one = keysOf(compared).length === 1 || (top > 0 && topKeys.length === 1);
-    const agreeing = one ? compared.filter(({ key }) => key === topKeys[0]) : [];
-    const served = agreeing.find((a) =>
-      agreeing.every(
-        (b) =>
-          a === b ||
-          a.level > b.level ||
-          (a.level === b.level && a.place !== undefined && b.place !== undefined && before(a.place, b.place)),
-      ),
-    );
-    const reason = one ? 'UNSIGNED_CONTRADICTS_SIGNED' : top > 0 ? 'SIGNERS_DISAGREE' : 'PARKED';
-    for (const ev of compared) if (!agreeing.includes(ev)) parked.set(ev, reason);
-    for (const [ev, why] of parked)
-      if (why !== 'UNSIGNED_OVER_SIGNED')
-        report(why, ['PARKED', 'SIGNERS_DISAGREE'].includes(why) ? null : host(ev), ev);
-    const status =
-      served === undefined
-        ? parked.size > 0
-          ? 'parked'
-          : 'none'
-        : agreeing.length < compared.length
-          ? 'contested'
-          : 'served';
-    const others = agreeing.filter((ev) => ev !== served);
-    const conceded = members.filter((ev) => {
-      // R3.11
-      const from = by(ev);
-      if (
-        status !== 'served' ||
-        !claim(ev) ||
-        !part(ev) ||
-        ev.key === served?.key ||
-        from.length === 0 ||
-        bySigned(ev) ||
-        from.some((e) => host(e) !== host(ev))
+  const current = (of: Body): string | undefined => {
+    const sightings = all
+      .filter(
+        ({ body, held }) => body?.kind === 'observe' && held === null && body.host === of.host && body.home === of.home,
       )
-        return false;
-      const rivals = agreeing.filter((v) => host(v) !== host(ev));
-      return rivals.length > 0 && rivals.every((v) => !below(v).includes(ev) && !over(v).includes(ev));
-    });
-    for (const ev of conceded) report('CONCEDED', host(ev), ev);
-    const barred = members.filter((ev) => ev.held === null && ev.quar !== null && by(ev).length === 0);
-    for (const ev of barred)
-      if (served !== undefined && claim(ev) && ev.key !== served.key) report('UNTRUSTED_DISAGREES', host(ev), ev);
-    const count = (kind: string): number => open.filter(({ body }) => body?.kind === kind).length;
-    const counts = {
-      corrections: members.filter(
-        (ev) => claim(ev) && part(ev) && effect.some(([e, t]) => e === ev && t.subject === subject),
-      ).length,
-      decisions: count('decision'),
-      held: members.filter((ev) => ev.held !== null).length,
-      live: live.length,
-      proposals: count('propose'),
-      quarantined: barred.length,
-      questions: count('question'),
-    };
-    const flags = [
-      conceded.length > 0 && 'conceded',
-      counts.held > 0 && 'held',
-      others.some(({ body }) => body?.home !== undefined && body.home !== served?.body?.home) && 'homes-differ',
-      counts.quarantined > 0 && 'quarantined',
-      members.some((ev) => revisions.some(([, t]) => t === ev)) && 'revised',
-      [...parked.values()].includes('SIGNERS_DISAGREE') && 'signers-disagree',
-      served !== undefined && stale(served) && 'stale',
-      counts.questions > 0 && 'undecided',
-    ].filter((flag) => flag !== false);
-    const hosts = others.map(host).filter((name) => served !== undefined && name !== host(served));
-    records[`${subject} ${scope}`] = {
-      corroboration: { hosts: list(hosts), ids: list(ids(others)) },
-      counts,
-      flags,
-      parked: list(ids([...parked.keys()])),
-      scope,
-      served: served?.id ?? null,
-      status,
-      subject,
-    };
-    own.set(`${subject} ${scope}`, { served, parked });
-  }
-  const events: OracleState['events'] = {};
-  for (const ev of all) {
-    const [status, reason] = statusOf(ev);
-    events[ev.id] = { status, reason, by: ids(by(ev)).toSorted(), stale: stale(ev) };
-  }
-  function statusOf(ev: Ev): [string, string | null] {
-    const from = by(ev);
-    const mine = own.get(`${ev.subject} ${ev.scope}`);
-    if (ev.held !== null) return ['held', ev.held];
-    if (from.length > 0 && ev.body?.kind === 'question') return ['closed', null];
-    const revisedOnly = from.every((e) => revisions.some(([a, b]) => a === e && b === ev));
-    if (from.length > 0)
-      return [
-        from.every(({ body }) => body?.kind === 'retract') ? 'retracted' : 'superseded',
-        revisedOnly ? 'REVISED' : null,
-      ];
-    if (ev.quar !== null) return ['quarantined', ev.quar];
-    if (claim(ev))
-      return mine?.served === ev
-        ? ['served', null]
-        : mine?.parked.has(ev) === true
-          ? ['parked', mine.parked.get(ev) ?? null]
-          : ['corroborates', null];
-    if (above(ev)) return ['parked', 'UNSIGNED_OVER_SIGNED'];
-    return [ev.body?.kind === 'question' ? 'open' : 'recorded', null];
-  }
-  const agreed = eligible.filter(([, t]) => undisputed(t)).map(([e, t]) => [host(e), t.id] as const);
-  return { records, events, agreed, ...finish() };
-  function finish(): { alarms: Record<string, JsonValue>; notices: Record<string, JsonValue> } {
-    const out: { alarms: Json; notices: Json } = { alarms: {}, notices: {} };
-    for (const { kind, host, subject } of drafts) {
-      const same = drafts.filter((d) => d.kind === kind && d.host === host && d.subject === subject);
-      const byLine = ['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE'].includes(kind);
-      const counted = new Set(same.map(({ id, line }) => (byLine ? line : id))).size;
-      const to = ['REVISED', 'DANGLING', 'CONCEDED'].includes(kind) ? out.notices : out.alarms;
-      to[`${kind} ${subject ?? ''} ${host ?? ''}`] = {
-        count: counted,
-        host,
-        ids: list(same.map(({ id }) => id)),
-        kind,
-        subject,
-      };
-    }
-    return out;
-  }
-}
-
-/** Root of a state whose only charter leaves are the given ones. */
-export function oracleRoot(state: OracleState, leaves: readonly (readonly [string, string])[], trust: string): string {
-  const records = Object.entries(state.records).map(([key, value]) => [key, sha256Hex(canonicalJson(value))] as const);
-  const sorted = [...leaves, ...records].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return sha256Hex(canonicalJson({ leaves: sorted, rules: 1, trust }));
-}
-
-function blank(id: string): Ev {
-  return {
-    id,
-    body: null,
-    subject: null,
-    scope: '*',
-    lines: [],
-    key: null,
-    level: 0,
-    signers: [],
-    place: undefined,
-    held: null,
-    quar: null,
+      .flatMap((ev) =>
+        ev.lines.filter((line) => line.log === of.host && proves(ev, line) >= 0).map((line) => ({ line, ev })),
+      );
+    return sightings.find(({ line }) => sightings.every((other) => other.line.seq <= line.seq))?.ev.body?.digest; // R5.1
   };
+  const closure = (ev: Ev): Ev[] => cites(ev).flatMap((cited) => [cited, ...closure(cited)]);
+  const stale = (ev: Ev): boolean =>
+    isClaim(ev) && closure(ev).some(({ body }) => body?.kind === 'observe' && body.digest !== current(body)); // R5.3
+
+  const has = (id: string): boolean => evs.has(id);
+  const inEffect = [...passOne, ...revisions];
+  const answers = { all, has, verdict, bearsAny, aimsAbove, saidAgain, bySigned, eligible, undisputed, revisions };
+  return { ...answers, inEffect, below, over, stale };
 }
 
-function ids(list: readonly Ev[]): string[] {
-  return list.map(({ id }) => id);
+function gatherEvents(lines: readonly OracleLine[]): ReadonlyMap<string, Ev> {
+  const evs = new Map<string, Ev>();
+  for (const { id } of lines) {
+    const carrying = lines.filter((line) => line.id === id);
+    const body = carrying.find((line) => line.body !== null)?.body ?? null;
+    const shown = carrying.find(({ held }) => held !== null)?.held;
+    const subject = body?.subject ?? shown?.subject ?? null;
+    const scope = (body === null ? shown?.scope : body.scope) ?? '*';
+    const judged = { key: null, level: 0, place: undefined, held: null, quar: null };
+    evs.set(id, { id, lines: carrying, body, subject, scope, ...judged });
+  }
+  return evs;
 }
 
-function list(texts: readonly string[]): Json {
-  const all = [...new Set(texts)].toSorted();
-  return { count: all.length, digest: all.length > 8 ? sha256Hex(canonicalJson(all)) : null, first: all.slice(0, 8) };
+/** R0.3, in the order of its list. */
+function heldReason(charter: OracleCharter, ev: Ev, verdict: (line: OracleLine) => string | null): string | null {
+  if (ev.body === null) {
+    if (ev.lines.some(({ v, fault }) => v === 1 && fault !== 'HOLE')) return 'INVALID';
+    return ev.lines.some(({ fault }) => fault === 'UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
+  }
+  const { audience, kind, mesh, subject } = ev.body;
+  if (mesh !== charter.meshId) return 'FOREIGN_MESH';
+  const type = charter.classes.get(classOf(subject));
+  if (type === undefined) return 'UNNORMALIZED';
+  if (type.claims === null && (kind === 'assert' || kind === 'lesson')) return 'UNNORMALIZED';
+  if (!charter.audiences.has(audience ?? 'operator')) return 'UNDECLARED_AUDIENCE';
+  if (ev.place !== undefined) return null;
+  const verdicts = ev.lines.map(verdict);
+  if (verdicts.includes('forged')) return 'FORGED';
+  if (verdicts.includes('unknown') || verdicts.includes('unsupported')) return 'UNVERIFIABLE';
+  return verdicts.includes('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
+}
+
+/** R4.1 */
+function keyOf(charter: OracleCharter, body: Body): string {
+  const claims = charter.classes.get(classOf(body.subject))?.claims ?? null;
+  const polarity = body.polarity ?? 'exists';
+  if (body.value !== undefined) return canonicalJson([claims, polarity, 'v', body.value]);
+  const words = (body.content ?? '').split(/[\t\n\v\f\r ]/).filter((word) => word !== '');
+  return canonicalJson([claims, polarity, 'c', words.join(' ')]);
 }

@@ -8,6 +8,7 @@ import { passOne } from './edges-pass-one.ts';
 import { passTwo } from './edges-pass-two.ts';
 import type { Fold } from './fold-index.ts';
 import { settleLineage } from './lineage.ts';
+import { byCodeUnits } from './order.ts';
 import { isClaim, type EventNode, type SubjectEvents } from './node.ts';
 import { recordOf } from './records.ts';
 import { finishReports, hostOf, report, reportLines, type ReportDrafts } from './reports.ts';
@@ -60,7 +61,8 @@ function membersByScope(subject: SubjectEvents): readonly (readonly [string, rea
     if (group === undefined) groups.set(node.scope, [node]);
     else group.push(node);
   }
-  const wide = groups.get('*') ?? [];
+  // Sorted once here, lists of ids of every scope come out sorted below.
+  const wide = (groups.get('*') ?? []).toSorted((a, b) => byCodeUnits(a.id, b.id));
   return [...groups].map(([scope, own]) => [scope, scope === '*' ? own : [...wide, ...own]]);
 }
 

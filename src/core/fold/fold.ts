@@ -12,6 +12,7 @@ import { settleLevel } from './levels.ts';
 import { forgetAbove } from './lineage.ts';
 import { classOf } from '../event.ts';
 import { isClaimKind, isSeen, type EventNode, type SubjectEvents } from './node.ts';
+import { byCodeUnits } from './order.ts';
 import { replaceOutcome } from './outcomes.ts';
 import { takeObserve, type Observation } from './staleness.ts';
 import { rulesVersion, type State } from './state.ts';
@@ -77,14 +78,24 @@ export function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed {
   return evaluate(fold, cold ? new Set(fold.subjects.keys()) : affectedBy(fold, touched, moved));
 }
 
-/** Puts the fold under another charter. Verdicts of changed signers, levels and every subject are worked out anew. */
+/**
+ * Puts the fold under another charter. If it says anything else of signers, classes or audiences, verdicts of changed
+ * signers, levels and every subject are worked out anew.
+ */
 export function setCharter(fold: Fold, charter: Charter, trust: string): Changed {
-  const before = fold.charter.signers;
-  const isChanged = (name: string): boolean => !sameSigner(before.get(name), charter.signers.get(name));
-  for (const item of charterLeaves(fold.charter).keys()) setLeaf(fold.tree, item, null);
+  const before = fold.charter;
   fold.charter = charter;
   fold.trust = trust;
+  for (const item of charterLeaves(before).keys()) setLeaf(fold.tree, item, null);
   plantCharter(fold);
+  if (saysTheSame(before, charter)) return { subjects: new Set() };
+  const isChanged = (name: string): boolean => !sameSigner(before.signers.get(name), charter.signers.get(name));
+  resettle(fold, isChanged);
+  return evaluate(fold, new Set(fold.subjects.keys()));
+}
+
+/** Everything that rests on the charter: verdicts of changed signers, levels, keys, sightings, lineage. */
+function resettle(fold: Fold, isChanged: (signer: string) => boolean): void {
   fold.observations.clear();
   for (const { keys } of fold.subjects.values()) keys.clear();
   for (const node of fold.nodes.values()) {
@@ -96,7 +107,15 @@ export function setCharter(fold: Fold, charter: Charter, trust: string): Changed
     settleNode(fold, node);
     takeObserve(fold.observations, node, new Set());
   }
-  return evaluate(fold, new Set(fold.subjects.keys()));
+}
+
+/** Hosts and policy are the business of logs and views: no rule from R0 on reads them. */
+function saysTheSame(before: Charter, after: Charter): boolean {
+  const said = ({ meshId, ...charter }: Charter): string => {
+    const leaves = [...charterLeaves({ meshId, ...charter, hosts: new Map(), policy: new Map() })];
+    return JSON.stringify([meshId, leaves.toSorted(([a], [b]) => byCodeUnits(a, b))]);
+  };
+  return said(before) === said(after);
 }
 
 /** The state as it is now. Its maps are live, and `root` is worked out when it is read. */

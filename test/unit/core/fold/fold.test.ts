@@ -131,6 +131,19 @@ describe('fold: another charter', () => {
     expect(dumpFold(fold)).toBe(before);
   });
 
+  test('works nothing out anew when only hosts, policy or descriptions differ, and the root moves all the same', () => {
+    const world = newWorld();
+    world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const { fold } = beliefsOf(world);
+    const root = readState(fold).root;
+    const charter = fakeCharter();
+    const policy = new Map([['index.bytes', { op: '', by: { signer: '', key: '' }, value: 1 }]]);
+    expect(setCharter(fold, { ...charter, policy }, trust).subjects.size).toBe(0);
+    expect(readState(fold).root).not.toBe(root);
+    expect(setCharter(fold, charter, trust).subjects.size).toBe(0);
+    expect(readState(fold).root).toBe(root);
+  });
+
   test('asks for the verdicts of changed signers only', () => {
     const world = newWorld();
     world.say('alpha', 'assert', 'note/two', { value: 'v1' }, { sign: 'bob' });

@@ -139,6 +139,8 @@ export const childStderrBytesMax = 65_536;
 export const importNoteBytesMax = 262_144;
 export const importFileBytesMax: number = 64 * 1_024 * 1_024;
 export const importFilesMax = 10_000;
+/** One line of an imported graph or log: an entity with all that was ever remarked on it. */
+export const importGraphLineBytesMax: number = 1_048_576;
 
 /** Views: the smallest budget that an index is written for; a smaller one is raised to it. */
 export const indexBytesMin = 4_000;

@@ -6,7 +6,7 @@ import { plainEvent, type PlainEventFault } from './plain-event.ts';
 import type { ImportPlan, ImportRemark } from './types.ts';
 
 /** Why a line is left out. */
-type JsonLineFault = PlainEventFault | 'NOT_UTF8' | 'NOT_JSON' | 'NOT_AN_OBJECT' | 'REPEATED_KEY' | 'NOT_PLAIN';
+export type JsonLineFault = PlainEventFault | 'NOT_UTF8' | 'NOT_JSON' | 'NOT_AN_OBJECT' | 'REPEATED_KEY' | 'NOT_PLAIN';
 
 interface JsonLine {
   readonly event: BodyInput;
@@ -44,8 +44,18 @@ export interface RecordLine {
  * host sets. Split at 0x0A only; blank lines carry nothing. Pure.
  */
 export function* readRecords(bytes: Uint8Array, name: string): Generator<RecordLine> {
+  for (const { what, record } of readObjects(bytes, { name, lineMax: lineBytesMax })) {
+    yield { what, record: record.ok ? requirePlain(record.value) : record };
+  }
+}
+
+/** Reads JSON lines as objects of any shape: UTF-8, one object a line, no key twice. Pure. */
+export function* readObjects(
+  bytes: Uint8Array,
+  { name, lineMax }: { readonly name: string; readonly lineMax: number },
+): Generator<RecordLine> {
   for (const [i, line] of splitLines(bytes).entries()) {
-    if (!isBlank(line)) yield { what: `${name} line ${i + 1}`, record: readRecord(line) };
+    if (!isBlank(line)) yield { what: `${name} line ${i + 1}`, record: readObject(line, lineMax) };
   }
 }
 
@@ -64,15 +74,17 @@ function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
-function readRecord(line: Uint8Array): RecordLine['record'] {
-  if (line.length > lineBytesMax) return refuse('TOO_LONG', `${line.length} bytes, more than a line of a log may have`);
+function readObject(line: Uint8Array, lineMax: number): RecordLine['record'] {
+  if (line.length > lineMax)
+    return refuse('TOO_LONG', `${line.length} bytes, more than the ${lineMax} that a line may have`);
   const text = decodeUtf8(line)?.replace(/^\uFEFF/, '');
-  if (text === undefined) return refuse('NOT_UTF8', 'not UTF-8 text');
-  const record = parseRecord(text);
-  if (!record.ok) return record;
-  const stamped = stampFields.filter((field) => Object.hasOwn(record.value, field));
+  return text === undefined ? refuse('NOT_UTF8', 'not UTF-8 text') : parseRecord(text);
+}
+
+function requirePlain(record: Readonly<Record<string, unknown>>): RecordLine['record'] {
+  const stamped = stampFields.filter((field) => Object.hasOwn(record, field));
   if (stamped.length > 0) return refuse('NOT_PLAIN', `it has ${stamped.join(', ')}: from a log, not a plain event`);
-  return record;
+  return ok(record);
 }
 
 function readEvent(record: Readonly<Record<string, unknown>>): Result<JsonLine, JsonLineFault> {

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../crypto/canonical.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
 import { isClaim, scopeOf, type Body, type BodyInput } from '../../core/event.ts';
 import { supersedesIdsMax } from '../../core/limits.ts';
 import { withoutStamp } from './plain-event.ts';
@@ -42,21 +43,30 @@ export function planImport(plan: Pick<ImportPlan, 'kind' | 'events' | 'skipped'>
   });
   const fresh: BodyInput[] = [];
   let unchanged = 0;
+  const replacedHere = new Set(taken.flatMap(({ supersedes = [] }) => supersedes));
   for (const [subject, events] of Map.groupBy(taken, ({ subject }) => subject)) {
-    const sorted = compareSubject(events, currentImports(ports.existing(subject), session));
+    const sorted = compareSubject(events, currentImports(ports.existing(subject), { session, replacedHere }));
     fresh.push(...sorted.fresh);
     unchanged += sorted.unchanged;
   }
   return { new: fresh, unchanged, skipped };
 }
 
-/** Earlier imports that no later import replaced: a note that changed there and back is new again. */
-function currentImports(existing: readonly StandingEvent[], session: string): readonly StandingEvent[] {
+/**
+ * Earlier imports that no later import replaced: a note that changed there and back is new again. One that the source
+ * itself replaces, and still holds, counts as it stands.
+ */
+function currentImports(
+  existing: readonly StandingEvent[],
+  { session, replacedHere }: { readonly session: string; readonly replacedHere: ReadonlySet<string> },
+): readonly StandingEvent[] {
   const imports = existing.filter(({ body }) => body.session === session);
   const replaced = new Set(
     imports.filter(({ body }) => isClaim(body.kind)).flatMap(({ body }) => body.supersedes ?? []),
   );
-  return imports.filter(({ id }) => !replaced.has(id));
+  return imports.filter(
+    ({ id, body }) => !replaced.has(id) || replacedHere.has(id) || replacedHere.has(importKey(withoutStamp(body))),
+  );
 }
 
 /** A line that stands twice in one source is one event: the second time it is as unchanged as on the next run. */
@@ -69,6 +79,11 @@ function compareSubject(
   const known = new Set(current.map(({ body }) => identity(withoutStamp(body))));
   const fresh = [...new Map(events.map((event) => [identity(event), event]))].filter(([key]) => !known.has(key));
   return { fresh: fresh.map(([, event]) => replacing(event, gone)), unchanged: events.length - fresh.length };
+}
+
+/** Names an event of an import before it has an id: `import:` and 64 hex digits over what makes it the same. Pure. */
+export function importKey(event: BodyInput): string {
+  return `import:${sha256Hex(identity(event))}`;
 }
 
 /** What makes two imported events the same. A claim's `supersedes` is left out: the import itself writes there. */

@@ -2,7 +2,7 @@
  * The git repository around a path, by its files alone: no child process for what two small files say. Worktrees and
  * submodules have a `.git` file that names the real folder.
  */
-import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { projectDepthMax, scopeFileBytesMax } from '../core/limits.ts';
 
@@ -31,7 +31,7 @@ export function* foldersUp(start: string): Generator<string> {
 /** The repository whose work tree begins in exactly this folder. */
 export function gitFolderAt(root: string): GitFolder | undefined {
   const mark = join(root, '.git');
-  const status = lstatSync(mark, { throwIfNoEntry: false });
+  const status = statusOf(mark, lstatSync);
   if (status?.isDirectory() === true) {
     return existsSync(join(mark, 'HEAD')) ? { root, gitDir: mark, commonDir: mark, bound: 'folder' } : undefined;
   }
@@ -55,7 +55,7 @@ export function gitFolderAround(path: string): GitFolder | undefined {
 /** True when the repository belongs to this user: another user's configuration is never worked with. */
 export function isOurs({ gitDir, commonDir }: GitFolder): boolean {
   const uid = process.getuid?.();
-  return uid === undefined || [gitDir, commonDir].every((folder) => statSync(folder).uid === uid);
+  return uid === undefined || [gitDir, commonDir].every((folder) => statusOf(folder)?.uid === uid);
 }
 
 /** What HEAD of a git folder names: a branch, or nothing when a commit is checked out by its id. */
@@ -74,8 +74,13 @@ export function mainBranch(commonDir: string): string | undefined {
 function hasBranch(commonDir: string, name: string): boolean {
   if (existsSync(join(commonDir, 'refs/heads', name))) return true;
   const packed = join(commonDir, 'packed-refs');
-  const size = statSync(packed, { throwIfNoEntry: false })?.size ?? 0;
-  return size > 0 && size < packedRefsBytesMax && readFileSync(packed, 'utf8').includes(` refs/heads/${name}\n`);
+  const size = statusOf(packed)?.size ?? 0;
+  if (size === 0 || size > packedRefsBytesMax) return false;
+  try {
+    return readFileSync(packed, 'utf8').includes(` refs/heads/${name}\n`);
+  } catch {
+    return false;
+  }
 }
 
 /** A repository with more refs than this is asked about its main branch by its origin alone. */
@@ -106,7 +111,20 @@ function isSame(a: string, b: string): boolean {
 }
 
 function smallFile(file: string): string | undefined {
-  const status = statSync(file, { throwIfNoEntry: false });
+  const status = statusOf(file);
   if (status?.isFile() !== true || status.size > scopeFileBytesMax) return undefined;
-  return readFileSync(file, 'utf8');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the system says of a path; undefined where it says nothing: not there, below a file, closed to us. */
+export function statusOf(path: string, look: (path: string) => Stats = statSync): Stats | undefined {
+  try {
+    return look(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,11 +4,11 @@
  * repository are one project.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isSlug } from '../core/id.ts';
 import { homeGitDeadlineMs, scopeFileBytesMax } from '../core/limits.ts';
-import { foldersUp, gitFolderAt, headBranch, isOurs, mainBranch, type GitFolder } from './git-folder.ts';
+import { foldersUp, gitFolderAt, headBranch, isOurs, mainBranch, statusOf, type GitFolder } from './git-folder.ts';
 
 export interface Project {
   /** Real path of its root folder. */
@@ -61,11 +61,13 @@ function configProject(folder: string, scopes: ReadonlyMap<string, string>): Pro
 /** What a `.memd` file says: one line, the scope; `#` begins a comment. Undefined when there is no such file. */
 function scopeFileIn(root: string): Pick<Project, 'scope' | 'source' | 'fault'> | undefined {
   const file = join(root, scopeFileName);
-  const status = statSync(file, { throwIfNoEntry: false });
+  const status = statusOf(file);
   if (status?.isFile() !== true) return undefined;
   const bad = (why: string) => ({ scope: null, source: null, fault: `${file}: ${why}` });
   if (status.size > scopeFileBytesMax) return bad(`it has ${status.size} bytes, ${scopeFileBytesMax} are the most`);
-  const lines = readFileSync(file, 'utf8')
+  const text = readText(file);
+  if (text === undefined) return bad('it cannot be read');
+  const lines = text
     .split('\n')
     .map((line) => line.replace(/#.*$/, '').trim())
     .filter((line) => line !== '');
@@ -79,7 +81,7 @@ function scopeFileIn(root: string): Pick<Project, 'scope' | 'source' | 'fault'> 
  * elsewhere changes nothing, and the main branch before HEAD, so that a branch of its own history does not either.
  */
 async function rootScope(git: GitFolder, env: ProjectOptions['env']): Promise<string | { readonly fault: string }> {
-  if (statSync(join(git.commonDir, 'shallow'), { throwIfNoEntry: false }) !== undefined) {
+  if (statusOf(join(git.commonDir, 'shallow')) !== undefined) {
     return { fault: `${git.root} is a shallow clone: its root commit is not here` };
   }
   if (!isOurs(git)) return { fault: `the repository of ${git.root} belongs to another user` };
@@ -125,16 +127,22 @@ function cacheFile({ commonDir, gitDir }: GitFolder, env: ProjectOptions['env'])
         ? join(user, '.cache')
         : undefined;
   if (base === undefined) return undefined;
-  const { ino, birthtimeMs } = statSync(commonDir);
+  const status = statusOf(commonDir);
+  if (status === undefined) return undefined;
+  const { ino, birthtimeMs } = status;
   const main = mainBranch(commonDir) ?? `HEAD ${headBranch(gitDir) ?? ''}`;
   const name = createHash('sha256').update([commonDir, ino, birthtimeMs, main].join('\n')).digest('hex');
   return join(base, 'memd', 'scopes', name.slice(0, 32));
 }
 
 function cached(file: string): string | undefined {
+  const scope = readText(file);
+  return isSlug(scope) ? scope : undefined;
+}
+
+function readText(file: string): string | undefined {
   try {
-    const scope = readFileSync(file, 'utf8');
-    return isSlug(scope) ? scope : undefined;
+    return readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }

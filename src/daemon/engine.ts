@@ -21,6 +21,7 @@ import type { AppendedJson } from './api-types.ts';
 import { createAppendQueue, type AppendQueue } from './append-queue.ts';
 import { openBeliefs, type Beliefs } from './beliefs.ts';
 import type { Config } from './config.ts';
+import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
 import { createOwnWriter } from './own-writer.ts';
@@ -58,6 +59,9 @@ export interface Engine {
   readonly beliefs: Beliefs;
   readonly peers: Peers;
   readonly peerBook: PeerBook;
+  /** What config.toml says; undefined: every default. */
+  readonly config: Config | undefined;
+  readonly targets: Targets;
   charter(): Charter;
   trust(): TrustState;
   /** Appends one transaction; resolves once it is durable. */
@@ -121,6 +125,8 @@ function assemble(parts: Parts): Engine {
   let ports: ListenPorts | null = null;
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
+  const { config } = options;
+  const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
   const queue = openQueue(parts, keys, beliefs);
   const peerBook = createPeerBook();
   const locks = createLocks();
@@ -137,8 +143,7 @@ function assemble(parts: Parts): Engine {
     });
   const peers = createPeers({
     node: meshNode(parts, { keys, beliefs, trust: () => trust, admitTrust }),
-    addressOf: (host) =>
-      options.config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
+    addressOf: (host) => config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
   });
   return {
     daemon,
@@ -151,6 +156,8 @@ function assemble(parts: Parts): Engine {
     beliefs,
     peers,
     peerBook,
+    config,
+    targets,
     charter: () => trust.charter,
     trust: () => trust,
     append: (transaction) => queue.submit(transaction),
@@ -162,6 +169,7 @@ function assemble(parts: Parts): Engine {
     async close() {
       await peers.close();
       await queue.idle();
+      await targets.close();
       await beliefs.close();
       lock.release();
     },

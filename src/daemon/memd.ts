@@ -59,6 +59,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     follow = () => void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     ends.push((await openApi(engine, log)).close);
     ends.push(keepSchedule(engine, schedule, log));
+    engine.targets.start();
     const { host } = engine.identity;
     log.info({ host, listen: ssh.listening() }, 'memd serves');
     return { host, listen: ssh.listening(), socket: engine.home.socket, engine, stop };

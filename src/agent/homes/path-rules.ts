@@ -2,6 +2,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { systemCode } from '../../store/errors.ts';
+import { statusOf } from '../git-folder.ts';
 import { gone, notAllowed, unchecked, type Gone, type Unchecked } from './reading.ts';
 
 /** A folder below which homes may be read. */
@@ -115,5 +116,5 @@ export function placeOfAbsolute(
 
 /** True for a folder that exists, without following a link at its end. */
 export function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return statusOf(path, lstatSync)?.isDirectory() === true;
 }

@@ -108,6 +108,7 @@ function warningsOf(engine: Engine, now: number): string[] {
   return [
     ...(unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : []),
     ...editedViews(engine.home, engine.charter().audiences.keys()),
+    ...engine.targets.warnings(),
     ...hookWarnings(readHookLog(engine.home), now),
   ];
 }

@@ -42,11 +42,6 @@ export function idsWithPrefix(fold: Fold, prefix: string, max: number): readonly
   return ids.sort(byCodeUnits).slice(0, max);
 }
 
-/** Seq of the last line taken of every log. */
-export function headsOf(fold: Fold): ReadonlyMap<string, number> {
-  return fold.heads;
-}
-
 function lineOf({ log, seq, approval }: Carrier): EventLine {
   return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
 }

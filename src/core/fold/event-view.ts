@@ -42,11 +42,11 @@ export function idsWithPrefix(fold: Fold, prefix: string, max: number): readonly
   return ids.sort(byCodeUnits).slice(0, max);
 }
 
-function lineOf({ log, seq, approval }: Carrier): EventLine {
-  return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
-}
-
 /** The records of a subject, one per scope that its events name; empty when there is none. */
 export function recordsOf(fold: Fold, subject: string): readonly SubjectRecord[] {
   return fold.outcomes.get(subject)?.records ?? [];
+}
+
+function lineOf({ log, seq, approval }: Carrier): EventLine {
+  return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
 }

@@ -5,8 +5,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { isSlug } from '../core/id.ts';
 import { realDisk, replaceFile } from '../store/disk.ts';
-import { OperatingError } from '../store/errors.ts';
+import { OperatingError, printable } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
 import { firstIssue } from './first-issue.ts';
 import { Refusal } from './refusal.ts';
@@ -34,6 +35,17 @@ const identitySchema: z.ZodType<Identity> = z.strictObject({
   address: z.string(),
   signer: z.object({ name: z.string(), key: z.string() }).nullable(),
 });
+
+/** Refuses BAD_REQUEST for a name that no host can have. */
+export function requireHostName(host: string): void {
+  if (isSlug(host)) return;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `--host ${printable(host, 100)} is not a name like alpha-2`,
+    hint: 'a-z, 0-9 and -, a letter first, at most 31',
+    exit: 2,
+  });
+}
 
 function identityFile(home: Home): string {
   return join(home.keys, 'identity.json');

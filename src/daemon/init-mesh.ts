@@ -8,8 +8,8 @@ import { createHome, type Home } from '../store/home.ts';
 import { lockHome } from '../store/home-lock.ts';
 import { createKeys, type HostKeys } from '../store/keys.ts';
 import { addTrustOps } from '../store/trust-store.ts';
-import { hasIdentity, writeIdentity } from './identity.ts';
-import { defaultAddress } from './listen-address.ts';
+import { hasIdentity, requireHostName, writeIdentity } from './identity.ts';
+import { addressToTell } from './listen-address.ts';
 import { Refusal } from './refusal.ts';
 import { newStamp } from './trust-keeper.ts';
 
@@ -43,12 +43,13 @@ export function requireNoMesh(home: Home): void {
  * @returns the mesh id.
  */
 export async function initMesh(homeDir: string, host: string, founding: Founding): Promise<{ mesh: string }> {
+  requireHostName(host);
+  const address = addressToTell(founding.address, founding.listen, founding.machine);
   const home = createHome(homeDir);
   const lock = lockHome(home, { program: 'memctl', now: new Date() });
   try {
     requireNoMesh(home);
     const keys = await createKeys(home, { host });
-    const address = founding.address ?? defaultAddress(founding.listen, founding.machine);
     const op = foundingOp(host, address, keys, founding);
     const repository = await initRepository(home.repository, { host });
     await addTrustOps(repository, {

@@ -1,3 +1,5 @@
+import { isAddress } from '../core/trust/op-fields.ts';
+import { printable } from '../store/errors.ts';
 import { Refusal } from './refusal.ts';
 
 export const defaultPort = 7422;
@@ -31,15 +33,27 @@ export function chooseListen(asked: string | null, hosts: number): ListenAddress
 }
 
 /**
- * The ssh:// URL that others are told by default: the machine's name, or loopback when that is what was asked for; '' when
- * the port is not known beforehand.
+ * The ssh:// URL that others are told: `given`, else the machine's name, or loopback when that is what was asked for; ''
+ * when the port is not known beforehand or the machine has no name to dial. Refuses BAD_REQUEST.
  */
-export function defaultAddress(listen: string | null, machine: string): string {
+export function addressToTell(given: string | undefined, listen: string | null, machine: string): string {
+  if (given === undefined) return defaultAddress(listen, machine);
+  if (isAddress(given)) return given;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `--address ${printable(given, 100)} is not ssh://HOST:PORT`,
+    hint: 'a name in lower case or an IP address, and a port: --address ssh://alpha.lan:7422; "" if it cannot be dialled',
+    exit: 2,
+  });
+}
+
+function defaultAddress(listen: string | null, machine: string): string {
   const { address, port } = listen === null ? { address: '', port: defaultPort } : parseListen(listen);
-  if (port === 0) return '';
   const loopback = /^127\.|^localhost$|^::1$/.test(address);
-  const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine;
-  return `ssh://${name}:${port}`;
+  // Systems give names such as MacBook-Pro.local; in DNS case means nothing, in a trust op it has one form.
+  const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine.toLowerCase();
+  const url = `ssh://${name}:${port}`;
+  return isAddress(url) ? url : '';
 }
 
 export function sameListen(a: ListenAddress, b: ListenAddress): boolean {

@@ -203,7 +203,7 @@ function tipsIn(book: LogBook): StoredTips {
 }
 
 /** Commit of every log branch of the charter, read from the refs alone; '' for a damaged one, as the book has it. */
-function commitsOnDisk(repository: Repository, trust: TrustState): Record<string, string> {
+export function commitsOnDisk(repository: Repository, trust: TrustState): Record<string, string> {
   const commits = [...trust.charter.hosts.keys()].map((name) => [name, commitOf(repository, name)] as const);
   return Object.fromEntries(commits.filter((entry): entry is [string, string] => entry[1] !== null));
 }

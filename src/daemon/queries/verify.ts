@@ -8,6 +8,7 @@ import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
 import { viewNames } from '../../core/views/render.ts';
 import type { VerifyJson } from '../api-types.ts';
+import { commitsOnDisk } from '../beliefs.ts';
 import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
 import { cutOf, readVerifiedLog } from '../log-book.ts';
@@ -36,7 +37,8 @@ export async function verify(engine: Engine, options: Options): Promise<VerifyJs
     await engine.beliefs.settle();
     const before = momentOf(engine);
     const report = await verifyOnce(engine, options);
-    if (report.ok || momentOf(engine) === before) return report;
+    const after = momentOf(engine);
+    if (report.ok || (after.held === before.held && after.held === after.onDisk)) return report;
   }
   return engine.alone(async () => {
     await engine.beliefs.settle();
@@ -44,8 +46,14 @@ export async function verify(engine: Engine, options: Options): Promise<VerifyJs
   });
 }
 
-function momentOf(engine: Engine): string {
-  return JSON.stringify([engine.beliefs.book.oids(), engine.trust().hash]);
+/** What this host holds and what its branches say: they differ while an append or a fetch is between its two steps. */
+function momentOf(engine: Engine): { readonly held: string; readonly onDisk: string } {
+  const { beliefs, repository } = engine;
+  const trust = engine.trust();
+  const { hash, charter } = trust;
+  const text = (oids: Readonly<Record<string, string>>): string =>
+    JSON.stringify([hash, ...[...charter.hosts.keys()].map((log) => oids[log] ?? null)]);
+  return { held: text(beliefs.book.oids()), onDisk: text(commitsOnDisk(repository, trust)) };
 }
 
 async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<VerifyJson> {

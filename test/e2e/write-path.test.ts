@@ -1,0 +1,240 @@
+/** The write path with real processes: nothing is torn, lost or half done, whoever writes beside it and however it ends. */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { checkRepository } from '../../drills/lib/check-log.ts';
+import { startProcess } from '../../drills/lib/process.ts';
+import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
+
+const bench = openBench();
+let alpha: BenchHost;
+
+beforeAll(async () => {
+  alpha = await bench.lay('alpha');
+  await alpha.json('init', '--host', 'alpha', '--listen', alpha.address);
+  await alpha.start();
+});
+
+interface Appended {
+  readonly id: string;
+  readonly seq: number;
+  readonly replicated: number;
+}
+
+const lesson = (subject: string, content: string): Record<string, string> => ({ kind: 'lesson', subject, content });
+
+/** A client process: appends events one request each over the socket, and prints the sequence numbers it was told. */
+const client = `
+  import { connect } from 'node:net';
+  const [socketPath, name, count, bytes] = process.argv.slice(1);
+  const socket = connect(socketPath);
+  const seqs = [];
+  let rest = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      const { result, error } = JSON.parse(line);
+      if (error) throw new Error(error.message);
+      if (result) seqs.push(result.results[0].seq);
+    }
+    if (seqs.length === Number(count)) { console.log(JSON.stringify(seqs)); socket.end(); }
+  });
+  for (let n = 0; n < Number(count); n += 1) {
+    const event = { kind: 'lesson', subject: 'lesson/' + name + '-' + n, content: 'rule ' + n, text: name.repeat(1 + Number(bytes) / name.length) };
+    socket.write(JSON.stringify({ id: n, method: 'append', params: { events: [event] } }) + '\\n');
+  }
+`;
+
+test('A2: 6 processes append 200 events of 20 KB each at once: 1200 valid lines without a gap', async () => {
+  const before = (await alpha.json<{ heads: Record<string, { seq: number }> }>('status')).heads['alpha']?.seq ?? 0;
+  const writers = Array.from({ length: 6 }, (_, n) =>
+    startProcess({
+      command: process.execPath,
+      args: ['--input-type=module', '-e', client, join(alpha.home, 'memd.sock'), `w${n}`, '200', '20000'],
+    }),
+  );
+  writers.forEach((writer) => bench.adopt(writer));
+  const told = await Promise.all(writers.map((writer) => writer.line(/^\[/, 60_000)));
+  const seqs = told.flatMap((line) => JSON.parse(line) as number[]).toSorted((a, b) => a - b);
+  expect(seqs).toEqual(Array.from({ length: 1_200 }, (_, index) => before + index + 1));
+  const verified = await alpha.json<{ ok: boolean; logs: Record<string, { lines: number }> }>('verify', '--deep');
+  expect(verified).toMatchObject({ ok: true, logs: { alpha: { lines: before + 1_200 } } });
+  expect(readFileSync(join(alpha.home, 'logs', 'alpha.jsonl'), 'utf8').split('\n')).toHaveLength(before + 1_201);
+}, 90_000);
+
+test('A3: two clients with 20 writes each, as commands without a daemon: all 40 are there', async () => {
+  const lone = await bench.lay('lone');
+  await lone.json('init', '--host', 'lone', '--listen', '127.0.0.1:0');
+  const write = async (client: string): Promise<void> => {
+    for (let n = 0; n < 20; n += 1) await lone.json('lesson', `lesson/${client}-${n}`, `rule ${n}`);
+  };
+  await Promise.all([write('one'), write('two')]);
+  const { ok, logs } = await lone.json<{ ok: boolean; logs: Record<string, { lines: number }> }>('verify');
+  expect({ ok, logs }).toMatchObject({ ok: true, logs: { lone: { lines: 40 } } });
+}, 60_000);
+
+test('A10: what was acknowledged is there after SIGKILL right behind the acknowledgement', async () => {
+  const killed = await bench.lay('killed');
+  await killed.json('init', '--host', 'killed', '--listen', killed.address);
+  const acknowledged: Appended[] = [];
+  for (let round = 0; round < 4; round += 1) {
+    const memd = await killed.start();
+    const api = await killed.api();
+    const { result } = await api.call('append', { events: [lesson(`lesson/round-${round}`, `rule ${round}`)] });
+    memd.kill(true);
+    acknowledged.push(...(result as { results: Appended[] }).results);
+    await memd.ended;
+  }
+  expect(acknowledged.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  const claims = (await killed.ctl('log', '--json')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Appended);
+  expect(claims.map(({ id, seq }) => ({ id, seq }))).toEqual(acknowledged.map(({ id, seq }) => ({ id, seq })));
+  expect((await killed.ctl('verify', '--deep')).code).toBe(0);
+}, 60_000);
+
+test('A10: an acknowledgement says which event it was, and that no peer holds it yet', async () => {
+  const { code, stdout } = await alpha.ctl('lesson', 'lesson/told', 'say what was done');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^lesson lesson\/told [0-9a-f]{12} \(alpha:\d+\), replicated to 0 peers\n$/);
+});
+
+test('A11: a correction is one event: after SIGKILL in the middle of many, each subject has the old claim or the new one', async () => {
+  const half = await bench.lay('half');
+  await half.json('init', '--host', 'half', '--listen', half.address);
+  const memd = await half.start();
+  const api = await half.api();
+  const subjects = Array.from({ length: 60 }, (_, n) => `note/n${n}`);
+  const claim = (subject: string, value: string) => ({ kind: 'assert', subject, value, home: 'file:a.md' });
+  const first = await api.call('append', { events: subjects.map((subject) => claim(subject, 'old')) });
+  const ids = (first.result as { results: Appended[] }).results.map(({ id }) => id);
+  const corrections = subjects.map((subject, n) =>
+    api.call('append', { events: [{ ...claim(subject, 'new'), supersedes: [ids[n]] }] }).catch(() => undefined),
+  );
+  await corrections[0];
+  memd.kill(true);
+  await Promise.all(corrections);
+  await memd.ended;
+  await half.start();
+  const again = await half.api();
+  const values = [];
+  for (const subject of subjects) {
+    const { result } = await again.call('recall', { subject });
+    const { status, claim: served } = result as { status: string; claim?: { value: string } };
+    expect(status).toBe('served');
+    values.push(served?.value);
+  }
+  expect(values[0]).toBe('new');
+  expect(values.every((value) => value === 'old' || value === 'new')).toBe(true);
+}, 60_000);
+
+test('B4: reading with git and verifying while 300 commits are made: every commit and every look succeeds', async () => {
+  const busy = await bench.lay('busy');
+  await busy.json('init', '--host', 'busy', '--listen', busy.address);
+  await busy.start();
+  const api = await busy.api();
+  const run = promisify(execFile);
+  const state = { writing: true, looks: 0 };
+  const look = async (): Promise<void> => {
+    while (state.writing) {
+      await run('git', ['-C', busy.repository, 'for-each-ref']);
+      await run('git', ['-C', busy.repository, 'count-objects', '-v']);
+      state.looks += 1;
+    }
+  };
+  const verify = async (): Promise<void> => {
+    for (let n = 0; n < 8; n += 1) {
+      expect((await api.call('verify', { deep: n % 4 === 0 })).result).toMatchObject({ ok: true, problems: [] });
+    }
+  };
+  const write = async (): Promise<void> => {
+    for (let n = 0; n < 300; n += 1) {
+      const { error } = await api.call('append', { events: [lesson(`lesson/beside-${n}`, `rule ${n}`)] });
+      expect(error).toBeUndefined();
+    }
+  };
+  const work = Promise.all([write(), verify()]).finally(() => (state.writing = false));
+  await Promise.all([work, look()]);
+  expect(state.looks).toBeGreaterThan(3);
+  checkRepository(busy.home);
+}, 90_000);
+
+test('an append --file with one bad event refuses all of them, names it, and changes nothing', async () => {
+  const heads = async (): Promise<unknown> => (await alpha.json<{ heads: unknown }>('status')).heads;
+  const before = await heads();
+  const good = (n: number): string => JSON.stringify(lesson(`lesson/good-${n}`, 'x'));
+  const cases = [
+    {
+      bad: '{"kind":"lesson","subject":"lesson/no-content"}',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /event 3 of 4: content/,
+    },
+    {
+      bad: '{"kind":"lesson","subject":"lessen/typo","content":"x"}',
+      exit: 2,
+      code: 'CLASS_UNKNOWN',
+      says: /event 3 of 4/,
+    },
+    {
+      bad: '{"kind":"lesson","subject":"lesson/a","content":"x","audience":"nobody"}',
+      exit: 2,
+      code: 'AUDIENCE_UNKNOWN',
+      says: /event 3 of 4/,
+    },
+    {
+      bad: '{"kind":"assert","subject":"note/a","value":"x","home":"file:/etc/hosts"}',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /event 3 of 4: home/,
+    },
+    {
+      bad: '{"kind":"assert","subject":"note/a","value":"x","home":"file:a","basis":["0123456789"]}',
+      exit: 7,
+      code: 'ID_UNKNOWN',
+      says: /0123456789/,
+    },
+    {
+      bad: '{"kind":"decision","subject":"lesson/a","content":"x","vaule":"y"}',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /vaule/,
+    },
+    {
+      bad: '{"kind":"lesson","subject":"lesson/a","content":"x","content":"y"}',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /line 3: a key stands twice/,
+    },
+    {
+      bad: '{"kind":"lesson","subject":"lesson/a","content":"x"',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /line 3: not JSON/,
+    },
+    { bad: '<<<<<<< HEAD', exit: 2, code: 'EVENT_INVALID', says: /line 3: not JSON/ },
+    { bad: '["kind"]', exit: 2, code: 'EVENT_INVALID', says: /line 3: not a JSON object/ },
+    {
+      bad: '{"host":"zeta","kind":"lesson","subject":"lesson/a","content":"x"}',
+      exit: 2,
+      code: 'EVENT_INVALID',
+      says: /line 3: it has host/,
+    },
+    { bad: Buffer.from([0x7b, 0xff, 0x7d]), exit: 2, code: 'EVENT_INVALID', says: /line 3: not UTF-8/ },
+  ];
+  for (const { bad, exit, code, says } of cases) {
+    const file = join(bench.folder(), 'events.jsonl');
+    writeFileSync(
+      file,
+      Buffer.concat([Buffer.from(`${good(1)}\n${good(2)}\n`), Buffer.from(bad), Buffer.from(`\n${good(4)}\n`)]),
+    );
+    const error = await alpha.refused(exit, ['append', '--file', file]);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(says) });
+  }
+  expect(await heads()).toEqual(before);
+  expect((await alpha.ctl('recall', 'lesson/good-1')).code).toBe(7);
+}, 60_000);

@@ -34,4 +34,5 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['rebuild', () => import('./commands/rebuild.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],
+  ['agent', () => import('./commands/agent.ts')],
 ]);

@@ -30,7 +30,8 @@ export async function runHook(words: readonly string[]): Promise<boolean> {
   if (words.includes('--help') || words.includes('-h')) return false;
   const asked = readHotWords(words, { flags: ['--json', '--quiet', '--no-color'], options: [] });
   const [harness = '', event = ''] = asked?.positional ?? [];
-  const home = homeOf(asked?.home);
+  const named = words.indexOf('--home');
+  const home = homeOf(asked?.home ?? (named < 0 ? undefined : words[named + 1]));
   const tell = async (outcome: HookOutcome, why: string): Promise<void> => {
     if (home === undefined) return;
     const { noteHook } = await import('../../store/hook-log.ts');

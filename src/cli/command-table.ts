@@ -21,6 +21,8 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['lesson', async () => ({ makeCommand: (await claim()).makeLesson })],
   ['decide', async () => ({ makeCommand: (await claim()).makeDecide })],
   ['question', async () => ({ makeCommand: (await claim()).makeQuestion })],
+  ['observe', () => import('./commands/observe.ts')],
+  ['propose', async () => ({ makeCommand: (await claim()).makePropose })],
   ['retract', async () => ({ makeCommand: (await claim()).makeRetract })],
   ['append', () => import('./commands/append.ts')],
   ['recall', () => import('./commands/recall.ts')],
@@ -32,7 +34,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['verify', () => import('./commands/verify.ts')],
   ['fetch', () => import('./commands/fetch.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],
+  ['mcp', () => import('./commands/mcp.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],
-  ['agent', () => import('./commands/agent.ts')],
 ]);

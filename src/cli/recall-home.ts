@@ -37,19 +37,29 @@ export async function withHome(answer: RecallJson, standing: Standing): Promise<
   return { ...answer, ...(changed && answer.status === 'served' ? { status: 'stale' as const } : {}), home };
 }
 
-async function readClaimHome(answer: RecallJson, ref: string, standing: Standing): Promise<HomeReading> {
+function readClaimHome(answer: RecallJson, ref: string, standing: Standing): Promise<HomeReading> {
+  const own = answer.observed?.host === answer.host ? { observed: answer.observed.digest } : {};
+  return readHomeHere(ref, standing, { scope: answer.claim?.scope ?? '*', host: answer.host, ...own });
+}
+
+/** Whose home it is: the scope of what names it, the name of this host, and what this host last observed of it. */
+export interface HomeOwner {
+  readonly scope: string;
+  readonly host: string;
+  readonly observed?: string;
+}
+
+/** Reads a home from where the asker stands. Never throws for anything that a home can be. */
+export async function readHomeHere(ref: string, standing: Standing, owner: HomeOwner): Promise<HomeReading> {
   const { config, memd, check } = standing;
   if ('fault' in config) return { ref, checked: false, fresh: false, reason: config.fault.message };
   const { readHome } = await import('../agent/homes/read-home.ts');
-  const own = answer.observed?.host === answer.host ? { observed: answer.observed.digest } : {};
   return readHome(ref, {
-    roots: await rootsFor(answer.claim?.scope ?? '*', config.config, standing.project),
+    roots: await rootsFor(owner.scope, config.config, standing.project),
     closed: [memd, dirname(config.config.file)].flatMap((folder) => [folder, realFolder(folder)]),
-    scope: answer.claim?.scope ?? '*',
-    host: answer.host,
     check,
     httpsHosts: config.config.homes.httpsHosts,
-    ...own,
+    ...owner,
   });
 }
 

@@ -1,4 +1,4 @@
-/** assert, lesson, decide, question, retract: one event each. Host, time and nonce are set by the process that appends. */
+/** assert, lesson, decide, question, propose, retract: one event each. Host, time and nonce are set by the process that appends. */
 import { Command, Option } from 'commander';
 import type { BodyInput, Kind } from '../../core/event.ts';
 import type { AppendedJson } from '../../daemon/api-types.ts';
@@ -22,6 +22,7 @@ interface ClaimOptions {
   readonly text?: string;
   readonly textFile?: string;
   readonly names?: string;
+  readonly as?: string;
 }
 
 interface Verb {
@@ -50,6 +51,11 @@ const optionTable = {
   hook: () => new Option('--hook <LINE>', 'one line for the index'),
   text: () => new Option('--text-file <F>', 'longer text from a file, - for stdin'),
   names: () => new Option('--names <WORDS>', 'other words that refer to it, comma separated'),
+  as: () =>
+    new Option('--as <KIND>', 'what it would be; default: a lesson for class lesson, else an assert').choices([
+      'assert',
+      'lesson',
+    ]),
 } as const;
 
 const assertVerb: Verb = {
@@ -100,6 +106,14 @@ const questionVerb: Verb = {
   options: ['supersedes', 'scope', 'audience', 'lineage'],
   examples: ['memctl question endpoint/grafana "Does it move to nas2 with the rack?"'],
 };
+const proposeVerb: Verb = {
+  name: 'propose',
+  kind: 'propose',
+  what: 'suggest a claim; it is never served unless a signer takes it up',
+  content: '[content]',
+  options: ['as', ...assertVerb.options],
+  examples: ['memctl propose endpoint/grafana --value nas2:3000 --home-ref file:infra/SERVICES.md#grafana'],
+};
 const retractVerb: Verb = {
   name: 'retract',
   kind: 'retract',
@@ -116,6 +130,7 @@ export const makeAssert = (cli: Cli): Command => makeVerb(cli, assertVerb);
 export const makeLesson = (cli: Cli): Command => makeVerb(cli, lessonVerb);
 export const makeDecide = (cli: Cli): Command => makeVerb(cli, decideVerb);
 export const makeQuestion = (cli: Cli): Command => makeVerb(cli, questionVerb);
+export const makePropose = (cli: Cli): Command => makeVerb(cli, proposeVerb);
 export const makeRetract = (cli: Cli): Command => makeVerb(cli, retractVerb);
 
 function makeVerb(cli: Cli, verb: Verb): Command {
@@ -139,8 +154,8 @@ async function append(cli: Cli, event: BodyInput, session: string): Promise<void
   for (const result of results) cli.output.result(result, () => describeAppended(event, result));
 }
 
-/** Lines that tell a person what an append did. */
-function describeAppended(event: BodyInput, result: AppendedJson): string[] {
+/** Lines that tell a person what an append did. Pure. */
+export function describeAppended(event: BodyInput, result: AppendedJson): string[] {
   const lines = [
     `${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq}), replicated to ${result.replicated} peers`,
   ];
@@ -177,9 +192,15 @@ async function eventOf(
     lineage: options.lineage,
     hook: options.hook,
     text,
+    proposes: kind === 'propose' ? (options.as ?? proposedKind(subject)) : undefined,
   };
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
   return { kind, subject, ...Object.fromEntries(present) };
+}
+
+/** What a suggestion about a subject is, when nobody says. Pure. */
+export function proposedKind(subject: string): 'assert' | 'lesson' {
+  return subject.startsWith('lesson/') ? 'lesson' : 'assert';
 }
 
 function idList(words: string | undefined): string[] | undefined {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { ParkJson } from '../../daemon/api-types.ts';
 import type { Cli } from '../context.ts';
 import { claimLine, saying } from '../claim-text.ts';
 
@@ -9,14 +10,19 @@ export function makeCommand(cli: Cli): Command {
     .addHelpText('after', '\nExample:\n  memctl parks --json')
     .action(async () => {
       const { parks } = await cli.call('parks', {});
-      const now = Date.now();
-      cli.output.result(parks, () =>
-        parks.length === 0
-          ? ['no parks: nothing that is known here contradicts anything else']
-          : parks.flatMap((park) => [
-              `${cli.output.strong(`UNRESOLVED ${park.subject}`)}${park.scope === '*' ? '' : ` in ${park.scope}`} (${park.alarm})`,
-              ...park.claims.map((claim) => `  ${saying(claim)}\n    ${claimLine(claim, now)}`),
-            ]),
-      );
+      cli.output.result(parks, () => describeParks(parks, Date.now(), (head) => cli.output.strong(head)));
     });
+}
+
+/** Every park with its sides, in lines. `strong` marks its head. Pure. */
+export function describeParks(
+  parks: readonly ParkJson[],
+  now: number,
+  strong: (text: string) => string = (text) => text,
+): string[] {
+  if (parks.length === 0) return ['no parks: nothing that is known here contradicts anything else'];
+  return parks.flatMap((park) => [
+    `${strong(`UNRESOLVED ${park.subject}`)}${park.scope === '*' ? '' : ` in ${park.scope}`} (${park.alarm})`,
+    ...park.claims.map((claim) => `  ${saying(claim)}\n    ${claimLine(claim, now)}`),
+  ]);
 }

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import type { Cli } from '../context.ts';
-import { configHere, projectHere, readingScope } from '../here.ts';
-import { withHome } from '../recall-home.ts';
+import { recallHere } from '../recall-here.ts';
 import { describeRecall, exitOfRecall } from '../recall-text.ts';
 
 /** recall: one subject is answered or refused, never replaced by a similar one. */
@@ -22,11 +21,7 @@ Examples:
   memctl recall endpoint/grafana --check`,
     )
     .action(async (subject: string, options: { scope?: string; check?: boolean }) => {
-      const config = await configHere();
-      const project = await projectHere('config' in config ? config.config : undefined);
-      const answer = await cli.call('recall', { subject, scope: readingScope(options.scope, project) });
-      const check = options.check === true;
-      const recalled = await withHome(answer, { memd: cli.home(), config, project, check });
+      const recalled = await recallHere(cli, subject, options);
       cli.output.result(recalled, () => describeRecall(recalled, Date.now()));
       process.exitCode = exitOfRecall[recalled.status];
     });

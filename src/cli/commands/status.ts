@@ -19,7 +19,8 @@ export function makeCommand(cli: Cli): Command {
     });
 }
 
-function describeStatus(status: StatusJson, now: number): string[] {
+/** The one line, then what stands behind it. Pure. */
+export function describeStatus(status: StatusJson, now: number): string[] {
   const heads = Object.entries(status.heads).map(([host, { seq }]) => `${host}:${seq}`);
   const counts = Object.entries(status.counts).map(([what, count]) => `${count} ${what}`);
   return [

@@ -21,8 +21,14 @@ export async function readHome(ref: string, look: HomeLook): Promise<HomeReading
   if (home === undefined) return { ref, checked: false, fresh: false, reason: 'it is no reference that is known here' };
   const found = await find(home, look);
   if (found.kind === 'unchecked') return { ref, checked: false, fresh: false, reason: found.reason };
-  if (found.kind === 'gone') return { ref, checked: true, fresh: false, reason: found.reason };
+  if (found.kind === 'gone') return goneReading(ref, found.reason, look.observed);
   return readingOf(ref, { found, anchor: anchorOf(home), observed: look.observed });
+}
+
+/** What was observed to be missing, and still is, has not changed. */
+function goneReading(ref: string, reason: string, observed: string | undefined): HomeReading {
+  const known = observed === 'missing';
+  return { ref, checked: true, fresh: known, reason, ...(known ? { notes: [reason] } : {}) };
 }
 
 async function find(home: HomeReference, look: HomeLook): Promise<Found> {
@@ -58,7 +64,11 @@ function readingOf(
   const base = { ref, from: found.from, ...(found.commit === undefined ? {} : { commit: found.commit }) };
   if ('reason' in said) return { ...base, checked: false, fresh: false, reason: said.reason };
   const part = partOf(said.text, found, anchor);
-  if ('reason' in part) return { ...base, checked: part.checked, fresh: false, reason: part.reason };
+  if ('reason' in part) {
+    return part.checked
+      ? { ...base, ...goneReading(ref, part.reason, observed) }
+      : { ...base, checked: false, fresh: false, reason: part.reason };
+  }
   const digest = digestOf(anchor === null ? found.bytes : part.text);
   const changed = observed !== undefined && observed !== digest;
   const notes = [...found.notes, ...part.notes];

@@ -106,6 +106,15 @@ describe('file homes: gone is not the same as not checked', () => {
     expect(await readHome(`alpha:file:${root}/b.md`, lookAt(root))).toMatchObject({ checked: true, fresh: false });
   });
 
+  test('what this host observed to be missing, and still is, has not changed', async () => {
+    const root = folderWith({ 'a.md': services });
+    const look = { ...lookAt(root), observed: 'missing' };
+    for (const ref of ['file:a.md#tempo', `alpha:file:${root}/b.md`]) {
+      expect(await readHome(ref, look)).toMatchObject({ checked: true, fresh: true, notes: [expect.any(String)] });
+    }
+    expect(await readHome('file:a.md#loki', look)).toMatchObject({ checked: true, fresh: false });
+  });
+
   test('a file that is below no root may be on another machine', async () => {
     const reading = await readHome('file:b.md', lookAt(folderWith({})));
     expect(reading).toMatchObject({ checked: false, fresh: false });

@@ -37,4 +37,5 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['mcp', () => import('./commands/mcp.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],
+  ['agent', () => import('./commands/agent.ts')],
 ]);

@@ -3,14 +3,14 @@ import type { ClaimJson } from '../daemon/api-types.ts';
 import { ago, shortId } from './output.ts';
 
 /** What a claim says, in one line. */
-export function saying(claim: ClaimJson): string {
+export function saying(claim: Pick<ClaimJson, 'value' | 'content' | 'polarity'>): string {
   const value = claim.value === undefined ? [] : [claim.value];
   const said = [...value, ...(claim.content === undefined ? [] : [claim.content])].join(' · ');
   return `${claim.polarity === 'absent' ? 'NOT ' : ''}${oneLine(said)}`;
 }
 
 /** Who says it: id, level, host, session, claimed time, confidence. */
-export function claimLine(claim: ClaimJson, now: number): string {
+export function claimLine(claim: Omit<ClaimJson, 'status'> & { readonly status?: string }, now: number): string {
   const by = claim.signer === undefined ? claim.level : `signed by ${claim.signer}`;
   const parts = [
     shortId(claim.id),

@@ -64,6 +64,15 @@ export const appendBatchMax = 1_000;
 export const transactionEventsMax = 100_000;
 /** Events that one `memctl log` lists at most. */
 export const listedEventsMax = 100_000;
+/** Hits of a word query that are ranked: half a dozen times what anybody reads, and 20 ms at most. */
+export const rankedEventsMax = 10_000;
+/** Hits that are looked at, best first, until an answer has as many lines as were asked for. */
+export const searchedEventsMax = 1_000;
+/** Lines of one answer of search or why, and bytes of what is looked for. */
+export const foundEventsMax = 1_000;
+export const searchBytesMax = 512;
+/** Rows whose words are held in memory before they are indexed. */
+export const wordChunkRows = 10_000;
 /** How often memd lets a client know that its request is still being worked on, and how long a client waits for a word. */
 export const apiHeartbeatMs = 5_000;
 export const apiSilenceMs = 60_000;

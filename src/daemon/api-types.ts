@@ -47,6 +47,53 @@ export interface RecallJson {
   readonly corroboration: number;
 }
 
+/** A line of `search`: a claim, and what is believed of it where the asker stands. */
+export interface FoundJson extends Omit<ClaimJson, 'status'> {
+  /** Only `served` and `contested` say what they claim; the others are named. */
+  readonly status: string;
+  /** What stands in the place of a superseded claim. */
+  readonly replacedBy?: FoundJson;
+}
+
+export interface SearchJson {
+  readonly claims: readonly FoundJson[];
+  /** How the words were taken: all as they are, all as beginnings of words, or some of them. */
+  readonly matching: 'all' | 'beginnings' | 'some';
+  /** Events that matched; several can be one line. */
+  readonly hits: number;
+  /** There is more than `claims` shows. */
+  readonly more: boolean;
+  /** More matched than are ranked. */
+  readonly tooMany: boolean;
+  /** Hits that belong to other scopes only. */
+  readonly elsewhere: number;
+}
+
+export interface WhyJson {
+  readonly subjects: readonly string[];
+  readonly claims: readonly ClaimJson[];
+  /** How many older ones are not shown. */
+  readonly more: number;
+  /** The topic is a subject. */
+  readonly exact: boolean;
+}
+
+/** A claim, and the events that made it what it is now. */
+export interface BlamedJson extends ClaimJson {
+  readonly log: string;
+  readonly reason?: string;
+  readonly carriedBy: readonly { readonly log: string; readonly seq: number }[];
+  readonly by: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly subject: string;
+    readonly host: string;
+    readonly at: string;
+    readonly log: string;
+    readonly seq: number;
+  }[];
+}
+
 export interface ParkJson {
   readonly subject: string;
   readonly scope: string;
@@ -183,6 +230,9 @@ export interface ApiMethods {
   };
   recall: { params: { subject: string; scope?: string }; result: RecallJson };
   log: { params: { of?: string; limit?: number }; result: { claims: readonly ClaimJson[] } };
+  search: { params: { words: string; scope?: string; limit?: number }; result: SearchJson };
+  why: { params: { topic: string; scope?: string; limit?: number }; result: WhyJson };
+  blame: { params: { subject: string }; result: { claims: readonly BlamedJson[] } };
   show: { params: { id: string }; result: ShowEventJson | ShowOpJson };
   parks: { params: Record<string, never>; result: { parks: readonly ParkJson[] } };
   status: { params: Record<string, never>; result: StatusJson };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { importKinds } from '../agent/import/types.ts';
 import { readState } from '../core/fold/fold.ts';
 import { viewNames } from '../core/views/render.ts';
-import { listedEventsMax } from '../core/limits.ts';
+import { foundEventsMax, listedEventsMax, searchBytesMax } from '../core/limits.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,9 +15,11 @@ import { importEvents } from './import-events.ts';
 import { charterJson } from './queries/charter.ts';
 import { listEvents, listParks } from './queries/lists.ts';
 import { recall } from './queries/recall.ts';
+import { search } from './queries/search.ts';
 import { show } from './queries/show.ts';
 import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
+import { blame, why } from './queries/why.ts';
 import { viewsStand } from './queries/view-edits.ts';
 import { Refusal } from './refusal.ts';
 import { sessionsOf } from './session/sessions.ts';
@@ -37,6 +39,8 @@ interface Entry<M extends Method> {
 const eventInput = z.record(z.string(), z.unknown());
 const remark = z.strictObject({ what: z.string(), why: z.string() });
 const nothing = z.strictObject({});
+const wordsSought = z.string().max(searchBytesMax);
+const foundLimit = z.int().min(1).max(foundEventsMax).optional();
 const sessionWord = z.string().max(200);
 
 const methods: { readonly [M in Method]: Entry<M> } = {
@@ -55,6 +59,19 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       requireHost(engine, of);
       return { claims: listEvents(await engine.beliefs.read(), of, limit) };
     },
+  },
+  search: {
+    params: z.strictObject({ words: wordsSought, scope: z.string().optional(), limit: foundLimit }),
+    handle: async (engine, { words, scope, limit = 20 }) =>
+      search(await engine.beliefs.read(), { words, scope, limit }),
+  },
+  why: {
+    params: z.strictObject({ topic: wordsSought, scope: z.string().optional(), limit: foundLimit }),
+    handle: async (engine, { topic, scope, limit = 50 }) => why(await engine.beliefs.read(), { topic, scope, limit }),
+  },
+  blame: {
+    params: z.strictObject({ subject: z.string() }),
+    handle: async (engine, { subject }) => ({ claims: blame(await engine.beliefs.read(), subject) }),
   },
   show: {
     params: z.strictObject({ id: z.string() }),

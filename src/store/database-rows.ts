@@ -1,9 +1,10 @@
 /** Tables of the derived database: their columns, row types and digests. */
 
 import { sha256 } from '../crypto/hash.ts';
+import { wordStatements } from './word-index.ts';
 
 /** Layout of the tables. Another number in a file, older or newer, means: throw the file away and fold again. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** One event, once, whatever lines carry it. `log` and `seq` are those of its first line. */
 export interface EventRow {
@@ -120,7 +121,7 @@ export function schemaStatements(): readonly string[] {
     const typed = columns.map((column) => `${column} ${column === 'seq' ? 'INTEGER' : 'TEXT'} NOT NULL`);
     return `CREATE TABLE ${table} (${typed.join(', ')}, digest BLOB NOT NULL, PRIMARY KEY (${key.join(', ')})) STRICT${wide.has(table) ? '' : ', WITHOUT ROWID'}`;
   });
-  return [...create, ...indexes, `PRAGMA user_version = ${schemaVersion}`];
+  return [...create, ...indexes, ...wordStatements(), `PRAGMA user_version = ${schemaVersion}`];
 }
 
 /** Values of a row in column order. */

@@ -23,6 +23,7 @@ import {
   type Rows,
   type TableName,
 } from './database-rows.ts';
+import { openWordIndex, reasonKinds, type WordHits, type WordIndex, type WordTable } from './word-index.ts';
 import { diskError, OperatingError, systemCode } from './errors.ts';
 
 /** Why `openDatabase` started from an empty file. `missing` is the ordinary first start. */
@@ -63,7 +64,13 @@ export interface StateDatabase {
   event(id: string): EventRow | undefined;
   /** Full ids that begin with these hex digits, sorted, at most `limit` (2 suffice to see that a prefix is not unique). */
   idsByPrefix(prefix: string, limit: number): readonly string[];
+  /** Every event whose id begins with these digits, sorted by id. */
+  eventsByPrefix(prefix: string): readonly EventRow[];
   eventsOfSubject(subject: string): readonly EventRow[];
+  /** Decisions, questions and proposals on a subject, in log order. */
+  reasonsOfSubject(subject: string): readonly EventRow[];
+  /** Events that an expression of `matchExpression` matches, best first. They are candidates: read their rows. */
+  findWords(table: WordTable, expression: string): WordHits;
   recordsOfSubject(subject: string): readonly RecordRow[];
   recordsByStatus(status: string): readonly RecordRow[];
   linesOfLog(log: string, range?: LineRange): readonly LineRow[];
@@ -75,7 +82,7 @@ export interface StateDatabase {
   rememberOnce(row: OnceRow): void;
   /** Every row of a table in key order, sound or not: for verification. */
   scan<T extends TableName>(table: T): IterableIterator<{ readonly row: Rows[T]; readonly sound: boolean }>;
-  /** What SQLite finds wrong with its own structure; empty when nothing. */
+  /** What SQLite finds wrong with its own structure, that of the word index included; empty when nothing. */
   integrity(): readonly string[];
   close(): void;
 }
@@ -173,7 +180,7 @@ function databaseError(error: unknown, file: string): OperatingError {
       cause: error,
       hint: 'free some space, then try again',
     });
-  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') return damagedDatabase(file, 'file', code);
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') return damagedDatabase(file, 'file', code);
   if (code.startsWith('SQLITE_'))
     return new OperatingError('DATABASE_FAILED', `${file}: ${code}`, { cause: error, hint: 'run: memctl rebuild' });
   return diskError(error, 'use', file);
@@ -207,11 +214,13 @@ function wrap(database: Database.Database, info: { file: string; rebuilt: Rebuil
   });
   // Both trees are asked: an id that a damaged page of one of them lost is still an id.
   const within = (table: TableName): string => `SELECT id FROM ${table} WHERE id >= :prefix AND id < :prefix || 'g'`;
+  const words = openWordIndex(database);
   const byPrefix = database.prepare(`${within('events')} UNION ${within('lines')} ORDER BY id LIMIT :limit`).pluck();
   return {
     ...info,
     ...reads,
-    ...prepareWrites(database, guard),
+    ...prepareWrites(database, words, guard),
+    findWords: (table, expression) => guard(() => words.find(table, expression)),
     meta: () => Object.fromEntries(metaRows().map((row) => [row.key, row.value])),
     idsByPrefix: (prefix, limit) => {
       assert(/^[0-9a-f]{1,64}$/.test(prefix), 'an id prefix is hex digits');
@@ -231,12 +240,14 @@ function integrityOf(database: Database.Database): string[] {
 /** Everything that changes rows, each call one transaction. */
 function prepareWrites(
   database: Database.Database,
+  words: WordIndex,
   guard: Guard,
 ): Pick<StateDatabase, 'write' | 'clear' | 'rememberOnce'> {
   const put = preparePut(database);
   const forgetRecord = database.prepare('DELETE FROM records WHERE subject = ? AND scope = ?');
   const write = database.transaction((changes: RowChanges) => {
-    put('events', changes.events);
+    put('events', noted(changes.events ?? [], words));
+    words.flush();
     put('records', changes.records);
     put('lines', changes.lines);
     for (const { subject, scope } of changes.recordsGone ?? []) forgetRecord.run(subject, scope);
@@ -250,12 +261,20 @@ function prepareWrites(
   });
   const clear = database.transaction(() => {
     for (const table of tableNames) if (table !== 'once') database.exec(`DELETE FROM ${table}`);
+    words.clear();
   });
   return {
     write: (changes) => guard(() => void write(changes)),
     clear: () => guard(() => void clear()),
     rememberOnce: (row) => guard(() => put('once', [row])),
   };
+}
+
+function* noted(rows: Iterable<EventRow>, words: WordIndex): Generator<EventRow> {
+  for (const row of rows) {
+    words.note(row);
+    yield row;
+  }
 }
 
 function preparePut(
@@ -285,17 +304,30 @@ type Select = <T extends TableName>(table: T, rest: string) => (...values: (stri
 /** The prepared look-ups. */
 function prepareReads(select: Select): Pick<
   StateDatabase,
-  'event' | 'eventsOfSubject' | 'recordsOfSubject' | 'recordsByStatus' | 'linesOfLog' | 'linesOfId' | 'alarms' | 'once'
+  | 'event'
+  | 'eventsByPrefix'
+  | 'eventsOfSubject'
+  | 'reasonsOfSubject'
+  | 'recordsOfSubject'
+  | 'recordsByStatus'
+  | 'linesOfLog'
+  | 'linesOfId'
+  | 'alarms'
+  | 'once'
 > & {
   metaRows: () => Rows['meta'][];
 } {
   const event = select('events', 'WHERE id = ?');
   const once = select('once', 'WHERE key = ?');
+  const byPrefix = select('events', 'WHERE id >= ? AND id < ? ORDER BY id');
+  const reasons = reasonKinds.map((kind) => `'${kind}'`).join(', ');
   const lines = select('lines', 'WHERE log = ? AND seq >= ? ORDER BY seq LIMIT ?');
   const newest = select('lines', 'WHERE log = ? AND seq >= ? ORDER BY seq DESC LIMIT ?');
   return {
     metaRows: select('meta', 'ORDER BY key'),
     event: (id) => event(id)[0],
+    eventsByPrefix: (prefix) => byPrefix(prefix, `${prefix}g`),
+    reasonsOfSubject: select('events', `WHERE subject = ? AND kind IN (${reasons}) ORDER BY log, seq, id`),
     eventsOfSubject: select('events', 'WHERE subject = ? ORDER BY log, seq, id'),
     recordsOfSubject: select('records', 'WHERE subject = ? ORDER BY scope'),
     recordsByStatus: select('records', 'WHERE status = ? ORDER BY subject, scope'),

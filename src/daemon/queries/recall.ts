@@ -77,7 +77,7 @@ function observedOf(database: StateDatabase, { body }: EventView): Pick<RecallJs
 }
 
 /** An unsigned claim beside an open question, or resting on an old observation, is told with that word first. */
-function servedStatus({ status, flags }: SubjectRecord): RecallStatus {
+export function servedStatus({ status, flags }: SubjectRecord): RecallStatus {
   if (flags.includes('stale')) return 'stale';
   if (flags.includes('undecided')) return 'undecided';
   return status === 'contested' ? 'contested' : 'served';

@@ -3,9 +3,9 @@
  */
 import type { Body } from '../event.ts';
 import { levelRanks, rankOf } from './levels.ts';
-import { isClaim, takesPart, type EventNode } from './node.ts';
+import { isClaim, takesPart, type ClaimKeys, type EventNode } from './node.ts';
 import { byPlace } from './order.ts';
-import type { EventReason, RecordStatus } from './state.ts';
+import type { RecordStatus } from './state.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 /** The judgement on one (subject, scope). */
@@ -14,41 +14,91 @@ export interface Judgement {
   readonly served: EventNode | null;
   /** Live claims that say what is served, without the served one. */
   readonly agreeing: readonly EventNode[];
-  /** Live claims that are parked, with the reason. */
-  readonly parked: ReadonlyMap<EventNode, EventReason>;
+  /** Live claims that are parked, by reason; no group is empty. */
+  readonly parked: readonly Park[];
 }
 
+/** Claims that park for one reason. */
+export interface Park {
+  readonly reason: ParkReason;
+  readonly claims: readonly EventNode[];
+}
+
+export type ParkReason =
+  | 'PARKED'
+  | 'SIGNERS_DISAGREE'
+  | 'UNSIGNED_CONTRADICTS_SIGNED'
+  | 'UNSIGNED_OVER_SIGNED'
+  | 'WITHDRAWN_KEY';
+
 /**
- * The comparable part of a claim, as JCS: the class's sort of claims, polarity, and the value, or else the content with
+ * Key of a claim as R4.1 writes it: JCS of the class's sort of claims, polarity, and the value, or else the content with
  * runs of ASCII white space folded and trimmed. Two claims say the same iff their keys are equal. Pure.
  */
 export function claimKey(claims: 'fact' | 'rule' | null, body: Body): string {
-  const polarity = body.polarity ?? 'exists';
+  const { polarity, sort, text } = comparablePart(body);
   // An array of strings has only one JSON form, so this is JCS.
-  if (body.value !== undefined) return JSON.stringify([claims, polarity, 'v', body.value]);
-  return JSON.stringify([claims, polarity, 'c', foldSpace(body.content ?? '')]);
+  return JSON.stringify([claims, polarity, sort, text]);
+}
+
+/**
+ * Number of the key of a claim within its subject: equal iff the keys are equal. The class is the same for a whole
+ * subject, so it is left out, and the text is looked up as it stands in the body: no copy of it is made or kept.
+ */
+export function keyNumber(keys: ClaimKeys, body: Body): number {
+  const { polarity, sort, text } = comparablePart(body);
+  const place = (polarity === 'absent' ? 2 : 0) + (sort === 'c' ? 1 : 0);
+  const numbers = keys.numbers[place] ?? new Map<string, number>();
+  keys.numbers[place] = numbers;
+  const known = numbers.get(text);
+  if (known !== undefined) return known;
+  numbers.set(text, keys.count);
+  keys.count += 1;
+  return keys.count - 1;
+}
+
+interface ComparablePart {
+  readonly polarity: 'absent' | 'exists';
+  readonly sort: 'v' | 'c';
+  readonly text: string;
+}
+
+function comparablePart(body: Body): ComparablePart {
+  const polarity = body.polarity ?? 'exists';
+  if (body.value !== undefined) return { polarity, sort: 'v', text: body.value };
+  return { polarity, sort: 'c', text: foldSpace(body.content ?? '') };
 }
 
 /** Judges the live claims among `members`: the events of scope `scope` and of `*`. Edges must be settled. Pure. */
 export function judgeClaims(members: readonly EventNode[], scope: string, withdrawals: Withdrawals): Judgement {
-  const parked = new Map<EventNode, EventReason>();
+  const above: EventNode[] = [];
+  const alone: EventNode[] = [];
   const compared: EventNode[] = [];
   for (const node of members) {
     if (!isLive(node)) continue;
-    if (node.overSigned) parked.set(node, 'UNSIGNED_OVER_SIGNED');
-    else if (withdrawals.parksAlone(node, scope)) parked.set(node, 'WITHDRAWN_KEY');
+    if (node.overSigned) above.push(node);
+    else if (withdrawals.parksAlone(node, scope)) alone.push(node);
     else compared.push(node);
   }
-  const winner = winningKey(compared);
-  if (winner.key === null) {
-    for (const node of compared) parked.set(node, winner.reason);
-    return { status: parked.size > 0 ? 'parked' : 'none', served: null, agreeing: [], parked };
+  const besides = [...parkOf('UNSIGNED_OVER_SIGNED', above), ...parkOf('WITHDRAWN_KEY', alone)];
+  const { key, reason } = winningKey(compared);
+  if (key === null) {
+    const parked = [...besides, ...parkOf(reason, compared)];
+    return { status: parked.length > 0 ? 'parked' : 'none', served: null, agreeing: [], parked };
   }
-  const agreeing = compared.filter(({ key }) => key === winner.key);
+  const agreeing = compared.filter((node) => node.key === key);
   const served = representative(agreeing);
-  for (const node of compared) if (node.key !== winner.key) parked.set(node, winner.reason);
-  const status = agreeing.length === compared.length ? 'served' : 'contested';
-  return { status, served, agreeing: agreeing.filter((node) => node !== served), parked };
+  const rest = agreeing.length === compared.length ? [] : compared.filter((node) => node.key !== key);
+  return {
+    status: rest.length === 0 ? 'served' : 'contested',
+    served,
+    agreeing: agreeing.length === 1 ? [] : agreeing.filter((node) => node !== served),
+    parked: [...besides, ...parkOf(reason, rest)],
+  };
+}
+
+function parkOf(reason: ParkReason, claims: readonly EventNode[]): readonly Park[] {
+  return claims.length === 0 ? [] : [{ reason, claims }];
 }
 
 /** A claim that takes part and that no edge in effect withdraws. Pure. */
@@ -60,7 +110,7 @@ interface Winner {
   /** null: no key is served. */
   readonly key: number | null;
   /** Why the claims of other keys park. */
-  readonly reason: EventReason;
+  readonly reason: ParkReason;
 }
 
 /** The key that is served: the only one, or the only one at the highest level above unsigned. */

@@ -13,8 +13,8 @@ import { isClaim, type EventNode, type SubjectEvents } from './node.ts';
 import { recordOf } from './records.ts';
 import { finishReports, hostOf, report, reportLines, type ReportDrafts } from './reports.ts';
 import { isStale } from './staleness.ts';
-import type { Alarm, AlarmKind, Notice, SubjectRecord } from './state.ts';
-import { settleStatus } from './statuses.ts';
+import type { Alarm, Notice, SubjectRecord } from './state.ts';
+import { settleClaims, settleStatus } from './statuses.ts';
 import { withdrawalsOf } from './withdrawals.ts';
 
 /** What the fold keeps of the evaluation of one subject. */
@@ -37,17 +37,16 @@ export function evaluateSubject(fold: Fold, subject: SubjectEvents, nextMark: ()
   reportLines(drafts, subject);
   for (const { from } of revisions) report(drafts, 'REVISED', hostOf(from), from);
   const revised = new Set(revisions.map(({ to }) => to));
-  const judgements = new Map<string, Judgement>();
   const records: SubjectRecord[] = [];
   for (const [scope, members] of subject.name === '' ? [] : membersByScope(subject)) {
     const judgement = judgeClaims(members, scope, withdrawals);
     const concessions = concessionsOf(members, judgement, nextMark);
     const stale = judgement.served !== null && isStale(fold.observations, judgement.served);
-    judgements.set(scope, judgement);
+    settleClaims(judgement, scope);
     records.push(recordOf({ subject: subject.name, scope, members, judgement, concessions, revised, stale }));
     reportClaims(drafts, members, judgement, concessions);
   }
-  for (const node of subject.events) settleStatus(node, judgements.get(node.scope));
+  for (const node of subject.events) settleStatus(node);
   return { records, ...finishReports(drafts, subject.name), ...countStatuses(subject.events) };
 }
 
@@ -72,10 +71,10 @@ function reportClaims(
   { served, parked }: Judgement,
   concessions: readonly Concession[],
 ): void {
-  for (const [node, reason] of parked) {
+  for (const { reason, claims } of parked) {
     if (reason === 'UNSIGNED_OVER_SIGNED') continue;
     const dispute = reason === 'PARKED' || reason === 'SIGNERS_DISAGREE';
-    report(drafts, reason as AlarmKind, dispute ? null : hostOf(node), node);
+    for (const node of claims) report(drafts, reason, dispute ? null : hostOf(node), node);
   }
   for (const { host, claims } of concessions) for (const node of claims) report(drafts, 'CONCEDED', host, node);
   if (served === null) return;

@@ -120,7 +120,7 @@ function joinSubject(fold: Fold, node: EventNode, name: string): void {
   if (node.family !== null) node.family.events.splice(node.family.events.indexOf(node), 1);
   let family = fold.subjects.get(name);
   if (family === undefined) {
-    family = { name, events: [node], keys: new Map() };
+    family = { name, events: [node], keys: { count: 0, numbers: [] } };
     fold.subjects.set(name, family);
   } else {
     family.events.push(node);

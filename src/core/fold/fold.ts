@@ -5,13 +5,12 @@
 import type { VerifiedLine } from '../log.ts';
 import { charterLeaves, emptyTree, rootOf, setLeaf } from '../root.ts';
 import { approvalVerdict, type Charter, type CharterSigner } from '../trust/charter.ts';
-import { claimKey } from './claims.ts';
+import { keyNumber } from './claims.ts';
 import { evaluateSubject } from './evaluate.ts';
 import { nextMark, rejudgeApprovals, takeLine, type Fold, type FoldPorts } from './fold-index.ts';
 import { settleLevel } from './levels.ts';
 import { forgetAbove } from './lineage.ts';
-import { classOf } from '../event.ts';
-import { isClaimKind, isSeen, type EventNode, type SubjectEvents } from './node.ts';
+import { isClaimKind, isSeen, type EventNode } from './node.ts';
 import { byCodeUnits } from './order.ts';
 import { replaceOutcome } from './outcomes.ts';
 import { takeObserve, type Observation } from './staleness.ts';
@@ -94,14 +93,12 @@ export function setCharter(fold: Fold, charter: Charter, trust: string): Changed
   return evaluate(fold, new Set(fold.subjects.keys()));
 }
 
-/** Everything that rests on the charter: verdicts of changed signers, levels, keys, sightings, lineage. */
+/** Everything that rests on the charter: verdicts of changed signers, levels, sightings, lineage. */
 function resettle(fold: Fold, isChanged: (signer: string) => boolean): void {
   fold.observations.clear();
-  for (const { keys } of fold.subjects.values()) keys.clear();
   for (const node of fold.nodes.values()) {
     if (!isSeen(node)) continue;
     rejudgeApprovals(fold, node, isChanged);
-    node.key = -1;
     node.lineage = undefined;
     node.stale = undefined;
     settleNode(fold, node);
@@ -148,15 +145,7 @@ function settleNode(fold: Fold, node: EventNode): void {
   settleLevel(fold.charter, node);
   const { body, family } = node;
   if (body === null || family === null || node.key !== -1 || !isClaimKind(body.kind)) return;
-  const claims = fold.charter.classes.get(classOf(family.name))?.claims ?? null;
-  node.key = keyNumber(family, claimKey(claims, body));
-}
-
-function keyNumber({ keys }: SubjectEvents, key: string): number {
-  const known = keys.get(key);
-  if (known !== undefined) return known;
-  keys.set(key, keys.size);
-  return keys.size - 1;
+  node.key = keyNumber(family.keys, body);
 }
 
 /** The table of docs/fold.md, "What an input can affect", for lines. */

@@ -136,8 +136,13 @@ export function unseenNode(id: string): EventNode {
 export interface SubjectEvents {
   readonly name: string;
   readonly events: EventNode[];
-  /** Claim key to its number. */
-  readonly keys: Map<string, number>;
+  readonly keys: ClaimKeys;
+}
+
+/** Numbers of the claim keys of one subject: per polarity and sort (value or content) a map from the text. */
+export interface ClaimKeys {
+  count: number;
+  readonly numbers: (Map<string, number> | undefined)[];
 }
 
 /** True once a usable line carries the id. Pure. */

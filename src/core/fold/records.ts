@@ -2,7 +2,7 @@
 import type { Judgement } from './claims.ts';
 import type { Concession } from './concessions.ts';
 import { idListOf } from './id-list.ts';
-import { takesPart, type EventNode } from './node.ts';
+import { isClaim, takesPart, type EventNode } from './node.ts';
 import type { RecordCounts, RecordFlag, SubjectRecord } from './state.ts';
 
 /** What a record is made of. */
@@ -31,7 +31,7 @@ export function recordOf(parts: RecordParts): SubjectRecord {
     corroboration: { hosts: idListOf(hosts), ids: idListOf(idsOf(agreeing)) },
     counts,
     flags: flagsOf(parts, counts),
-    parked: idListOf(idsOf(judgement.parked.keys())),
+    parked: idListOf(judgement.parked.flatMap(({ claims }) => idsOf(claims))),
     scope,
     served: served?.id ?? null,
     status: judgement.status,
@@ -57,23 +57,15 @@ function countMembers(members: readonly EventNode[]): RecordCounts {
 
 function countMember(counts: { -readonly [K in keyof RecordCounts]: number }, node: EventNode): void {
   const open = node.by.length === 0 ? 1 : 0;
-  switch (node.body?.kind) {
-    case 'assert':
-    case 'lesson':
-      counts.live += open;
-      counts.corrections += node.reaches.length > 0 ? 1 : 0;
-      break;
-    case 'decision':
-      counts.decisions += open;
-      break;
-    case 'question':
-      counts.questions += open;
-      break;
-    case 'propose':
-      counts.proposals += open;
-      break;
-    default:
+  if (isClaim(node)) {
+    counts.live += open;
+    counts.corrections += node.reaches.length > 0 ? 1 : 0;
+    return;
   }
+  const kind = node.body?.kind;
+  if (kind === 'decision') counts.decisions += open;
+  else if (kind === 'question') counts.questions += open;
+  else if (kind === 'propose') counts.proposals += open;
 }
 
 function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[] {
@@ -84,15 +76,10 @@ function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[
   if (homesDiffer(judgement)) flags.push('homes-differ');
   if (counts.quarantined > 0) flags.push('quarantined');
   if (revised.size > 0 && members.some((node) => revised.has(node))) flags.push('revised');
-  if (signersDisagree(judgement)) flags.push('signers-disagree');
+  if (judgement.parked.some(({ reason }) => reason === 'SIGNERS_DISAGREE')) flags.push('signers-disagree');
   if (stale) flags.push('stale');
   if (counts.questions > 0) flags.push('undecided');
   return flags;
-}
-
-function signersDisagree({ parked }: Judgement): boolean {
-  for (const reason of parked.values()) if (reason === 'SIGNERS_DISAGREE') return true;
-  return false;
 }
 
 function homesDiffer({ served, agreeing }: Judgement): boolean {
@@ -104,8 +91,6 @@ function hostOf(node: EventNode): string {
   return node.body?.host ?? '';
 }
 
-function idsOf(nodes: Iterable<EventNode>): readonly string[] {
-  const ids: string[] = [];
-  for (const { id } of nodes) ids.push(id);
-  return ids;
+function idsOf(nodes: readonly EventNode[]): readonly string[] {
+  return nodes.map(({ id }) => id);
 }

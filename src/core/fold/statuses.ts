@@ -1,35 +1,34 @@
-/** What became of one event, judged in its own (subject, scope). Source: docs/fold.md, Event status. */
-import type { Judgement } from './claims.ts';
-import { isClaim, type EventNode } from './node.ts';
+/** What became of each event, judged in its own (subject, scope). Source: docs/fold.md, Event status. */
+import { isLive, type Judgement } from './claims.ts';
+import type { EventNode } from './node.ts';
 import type { EventReason, EventStatus } from './state.ts';
 
-/** Sets status and reason of an event. Edges and the judgement on its own scope must be settled. */
-export function settleStatus(node: EventNode, own: Judgement | undefined): void {
-  const [status, reason] = statusOf(node, own);
+/** Status of the live claims of one scope, from the judgement on it. */
+export function settleClaims({ served, agreeing, parked }: Judgement, scope: string): void {
+  for (const { reason, claims } of parked) {
+    for (const node of claims) if (node.scope === scope) settle(node, 'parked', reason);
+  }
+  for (const node of agreeing) if (node.scope === scope) settle(node, 'corroborates', null);
+  if (served !== null && served.scope === scope) settle(served, 'served', null);
+}
+
+/** Status of an event that is not a live claim. Edges must be settled. */
+export function settleStatus(node: EventNode): void {
+  if (node.held !== null) settle(node, 'held', node.held);
+  else if (node.by.length > 0) settle(node, withdrawnStatus(node), node.revised ? 'REVISED' : null);
+  else if (node.lineage === 'untrusted') settle(node, 'quarantined', 'UNTRUSTED');
+  else if (node.lineage === 'untrusted-basis') settle(node, 'quarantined', 'UNTRUSTED_BASIS');
+  else if (isLive(node)) return;
+  else if (node.overSigned) settle(node, 'parked', 'UNSIGNED_OVER_SIGNED');
+  else settle(node, node.body?.kind === 'question' ? 'open' : 'recorded', null);
+}
+
+function withdrawnStatus(node: EventNode): EventStatus {
+  if (node.body?.kind === 'question') return 'closed';
+  return node.by.some((from) => from.body?.kind !== 'retract') ? 'superseded' : 'retracted';
+}
+
+function settle(node: EventNode, status: EventStatus, reason: EventReason | null): void {
   node.status = status;
   node.reason = reason;
-}
-
-type Outcome = readonly [EventStatus, EventReason | null];
-
-function statusOf(node: EventNode, own: Judgement | undefined): Outcome {
-  if (node.held !== null) return ['held', node.held];
-  if (node.by.length > 0) return withdrawnStatus(node);
-  if (node.lineage === 'untrusted') return ['quarantined', 'UNTRUSTED'];
-  if (node.lineage === 'untrusted-basis') return ['quarantined', 'UNTRUSTED_BASIS'];
-  if (isClaim(node)) return claimStatus(node, own);
-  if (node.overSigned) return ['parked', 'UNSIGNED_OVER_SIGNED'];
-  return [node.body?.kind === 'question' ? 'open' : 'recorded', null];
-}
-
-function withdrawnStatus(node: EventNode): Outcome {
-  if (node.body?.kind === 'question') return ['closed', null];
-  const replaced = node.by.some((from) => from.body?.kind !== 'retract');
-  return [replaced ? 'superseded' : 'retracted', node.revised ? 'REVISED' : null];
-}
-
-function claimStatus(node: EventNode, own: Judgement | undefined): Outcome {
-  const reason = own?.parked.get(node);
-  if (reason !== undefined) return ['parked', reason];
-  return [own?.served === node ? 'served' : 'corroborates', null];
 }

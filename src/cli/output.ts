@@ -29,23 +29,38 @@ export interface OutputOptions {
 export function openOutput(options: OutputOptions): Output {
   const { json, quiet } = options;
   const color = options.color && process.stdout.isTTY && !process.env['NO_COLOR'];
+  let progressing = false;
+  // Whatever comes next begins on a clean line; stderr and stdout are one screen.
+  const endProgress = (): void => {
+    if (progressing) process.stderr.write('\r\u001B[K');
+    progressing = false;
+  };
   const write = (lines: readonly string[]): void => {
+    endProgress();
     if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
   };
   const say = (lines: readonly string[]): void => write(lines.map((line) => shownLine(line, color)));
   const print = (...values: readonly unknown[]): void =>
     write(values.map((value) => terminalJson(JSON.stringify(value))));
-  const complain = (text: string): void => void process.stderr.write(`${terminalText(text)}\n`);
+  const complain = (text: string): void => {
+    endProgress();
+    process.stderr.write(`${terminalText(text)}\n`);
+  };
   return {
     json,
     result: (value, lines) => (json ? print(value) : say(lines())),
     results: (values, lines) => (json ? print(...values) : say(lines())),
-    file: (text) => void process.stdout.write(json ? terminalJson(text) : terminalText(text)),
+    file: (text) => {
+      endProgress();
+      process.stdout.write(json ? terminalJson(text) : terminalText(text));
+    },
     note: (text) => {
       if (!quiet) complain(text);
     },
     progress: (text) => {
-      if (!quiet && !json && process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
+      if (quiet || json || !process.stderr.isTTY) return;
+      process.stderr.write(`\r\u001B[K${text}`);
+      progressing = true;
     },
     error: ({ code, message, hint }) => {
       if (json) return print({ error: { code, message, hint: hint ?? null } });

@@ -18,7 +18,7 @@ await build({
     copyPublicDir: false,
     minify: false,
     rolldownOptions: {
-      output: { format: 'cjs', entryFileNames: 'hot.cjs', codeSplitting: false },
+      output: { format: 'cjs', entryFileNames: 'hot.cjs', chunkFileNames: 'hot-[name].cjs' },
     },
   },
 });

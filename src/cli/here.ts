@@ -1,7 +1,8 @@
 /** Where the person stands: the folder, the project around it, and what that means for scopes. */
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { Project } from '../agent/project.ts';
-import type { Config } from '../daemon/config.ts';
+import { configFile, defaultConfig, type Config } from '../daemon/config-file.ts';
 import { Refusal } from '../daemon/refusal.ts';
 
 /** The working folder; undefined when it has been removed under this process. */
@@ -15,6 +16,9 @@ export function currentFolder(): string | undefined {
 
 /** What config.toml says, or why it cannot be gone by. Loaded only where it is asked for. */
 export async function configHere(): Promise<{ readonly config: Config } | { readonly fault: Refusal }> {
+  const file = configFile(process.env);
+  // Without a file there is nothing to parse, and no reason to load what parses it.
+  if (!existsSync(file)) return { config: defaultConfig(file) };
   const { readConfig } = await import('../daemon/config.ts');
   try {
     return { config: readConfig(process.env) };

@@ -6,10 +6,8 @@ import { isAbsolute } from 'node:path';
 import { isSlug } from '../core/id.ts';
 import { indexBytesDefault, indexLinesDefault, targetBytesMin, targetLinesMin } from '../core/limits.ts';
 import { parsePeerAddress } from '../mesh/address.ts';
+import { defaultSync } from './config-file.ts';
 import { parseListen } from './listen-address.ts';
-
-/** Every half minute; the jitter that memd adds spreads hosts that started together. */
-export const defaultSync = '*/30 * * * * *';
 
 /** One key. `check` says what a right value would be, or nothing when this one is right. */
 export interface ConfigKey {

@@ -3,53 +3,17 @@
  * nobody knows is refused with its line, so that a typing error never silently means the default.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { configBytesMax, configEntriesMax, indexBytesDefault, indexLinesDefault } from '../core/limits.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
 import { systemCode } from '../store/errors.ts';
-import { configSections, defaultSync, type ConfigKey, type ConfigSection } from './config-schema.ts';
+import { configFile, defaultSync, userFolder, type Config, type Environment } from './config-file.ts';
+import { configSections, type ConfigKey, type ConfigSection } from './config-schema.ts';
 import { nearestWords } from './nearest-words.ts';
 import { Refusal } from './refusal.ts';
 
-export interface TargetConfig {
-  /** Absolute. */
-  readonly path: string;
-  readonly audience: string;
-  /** Undefined: every scope. */
-  readonly scope: string | undefined;
-  readonly bytes: number;
-  readonly lines: number;
-}
-
-export interface Config {
-  /** Where it was read, or would have been. */
-  readonly file: string;
-  readonly sync: { readonly schedule: string };
-  readonly ssh: { readonly listen: string | null };
-  /** Host name to ssh:// address. */
-  readonly peers: ReadonlyMap<string, string>;
-  /** Roots are absolute. */
-  readonly homes: { readonly roots: readonly string[]; readonly httpsHosts: readonly string[] };
-  readonly targets: readonly TargetConfig[];
-  /** Absolute path to scope. */
-  readonly scopes: ReadonlyMap<string, string>;
-  readonly index: { readonly bytes: number; readonly lines: number };
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** `$XDG_CONFIG_HOME/memd/config.toml`, else `~/.config/memd/config.toml`. A relative XDG path is ignored, as it says. */
-export function configFile(env: Environment): string {
-  const base = env['XDG_CONFIG_HOME'];
-  return join(base !== undefined && isAbsolute(base) ? base : join(userFolder(env), '.config'), 'memd', 'config.toml');
-}
-
-function userFolder(env: Environment): string {
-  const user = env['HOME'];
-  return user !== undefined && isAbsolute(user) ? user : homedir();
-}
+export { configFile, type Config, type TargetConfig } from './config-file.ts';
 
 /** Reads the config of this user; where there is no file every key has its default. Refuses CONFIG_INVALID. */
 export function readConfig(env: Environment): Config {

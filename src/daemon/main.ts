@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { resolveHome } from '../store/home.ts';
 import { readConfig } from './config.ts';
-import { defaultSync } from './config-schema.ts';
+import { defaultSync } from './config-file.ts';
 import { describeError } from './describe-error.ts';
 import { startMemd } from './memd.ts';
 import { stopOnSignals } from './stop-on-signals.ts';

@@ -4,7 +4,7 @@ import { pino, type Logger } from 'pino';
 import { socketAddress } from '../store/home.ts';
 import { serveApi, type ApiServer } from './api-server.ts';
 import type { Config } from './config.ts';
-import { defaultSync } from './config-schema.ts';
+import { defaultSync } from './config-file.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';

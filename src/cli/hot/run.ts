@@ -4,6 +4,7 @@
  * millisecond. Whatever the short way cannot do goes to the command line proper.
  */
 import { runHook } from './hook.ts';
+import { runRecall } from './recall.ts';
 
 /** Does the call. @returns false when it is not one for here; then nothing was done. Never throws. */
 export async function runHot(argv: readonly string[]): Promise<boolean> {
@@ -11,5 +12,6 @@ export async function runHot(argv: readonly string[]): Promise<boolean> {
   const at = argv.findIndex((word, i) => !word.startsWith('-') && argv[i - 1] !== '--home');
   const rest = argv.toSpliced(at, 1);
   if (argv[at] === 'hook') return runHook(rest);
+  if (argv[at] === 'recall') return runRecall(rest);
   return false;
 }

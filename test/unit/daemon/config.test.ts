@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { configFile, parseConfig, readConfig } from '../../../src/daemon/config.ts';
+import { defaultConfig } from '../../../src/daemon/config-file.ts';
 import { documentedKeys } from '../../../src/daemon/config-schema.ts';
 import { Refusal } from '../../../src/daemon/refusal.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
@@ -27,6 +28,7 @@ describe('config: what it says', () => {
     expect(config.homes).toEqual({ roots: [], httpsHosts: [] });
     expect(config.targets).toEqual([]);
     expect(config.index).toEqual({ bytes: 22_000, lines: 180 });
+    expect(config).toEqual(defaultConfig(file));
   });
 
   test('every key is read, ~ is the folder of the user, a target takes the budget of [index]', () => {

@@ -55,11 +55,17 @@ export interface Beliefs {
   /** Has the listener told of every change of the fold: the subjects that were worked out anew, or all of them. */
   readonly onChanged: (listener: FoldListener) => void;
   /**
-   * Makes everything derived again from the repository. With `damaged`, the database that was found so: its file is
-   * replaced, and nothing is done if that has happened meanwhile. No append may be under way.
+   * Makes everything derived again from the repository. With `damage`, into a new file; nothing is done if that has
+   * happened meanwhile. No append may be under way.
    */
-  readonly rebuild: (progress: (text: string) => void, damaged?: StateDatabase) => Promise<void>;
+  readonly rebuild: (progress: (text: string) => void, damage?: DatabaseDamage) => Promise<void>;
   readonly close: () => Promise<void>;
+}
+
+/** A database that was found damaged, and how that showed. */
+export interface DatabaseDamage {
+  readonly database: StateDatabase;
+  readonly error: OperatingError;
 }
 
 /** Told of subjects that were worked out anew. */
@@ -78,7 +84,8 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     trust,
     progress,
     onLoaded(lines) {
-      if (!derived.isCurrent(inputsOf(book.oids(), trust()))) derived.startAnew(lines, { damaged: false });
+      const current = derived.isCurrent({ ...inputsOf(book.oids(), trust()), cuts: book.cuts() });
+      if (!current) derived.startAnew(lines, { damaged: false });
       if (derived.filesAreBehind()) derived.touchFiles(book.logs());
     },
   });
@@ -98,7 +105,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const settleSoon = (): void => {
     if (daemon) settler.soon();
   };
-  const parts: Parts = { keeper, derived, settler, tell, settleSoon };
+  const parts: Parts = { keeper, derived, settler, tell, settleSoon, log };
   return {
     book,
     get database() {
@@ -124,7 +131,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
     onChanged: (listener) => void listeners.push(listener),
-    rebuild: (said, damaged) => rebuildAll(parts, said, damaged),
+    rebuild: (said, damage) => rebuildAll(parts, said, damage),
     close: async () => {
       if (keeper.isAskedFor()) await settler.now();
       else await settler.stop();
@@ -139,6 +146,7 @@ interface Parts {
   readonly settler: Settler;
   readonly tell: FoldListener;
   readonly settleSoon: () => void;
+  readonly log: Logger | undefined;
 }
 
 interface TakenLines {
@@ -160,12 +168,13 @@ async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: Ta
   settleSoon();
 }
 
-async function rebuildAll(parts: Parts, progress: (text: string) => void, damaged?: StateDatabase): Promise<void> {
-  const { keeper, derived, settler, tell } = parts;
+async function rebuildAll(parts: Parts, progress: (text: string) => void, damage?: DatabaseDamage): Promise<void> {
+  const { keeper, derived, settler, tell, log } = parts;
   await settler.stop();
-  if (damaged !== undefined && damaged !== derived.database()) return;
+  if (damage !== undefined && damage.database !== derived.database()) return;
+  if (damage !== undefined) log?.warn({ err: damage.error }, 'the database is damaged: it is made again');
   await keeper.reload(progress, (lines) => {
-    derived.startAnew(lines, { damaged: damaged !== undefined });
+    derived.startAnew(lines, { damaged: damage !== undefined });
     derived.touchFiles(keeper.book.logs());
   });
   tell('all');

@@ -38,8 +38,8 @@ export type DerivedInputs = Pick<DerivedFrom, 'oids' | 'trust' | 'rules'>;
 export interface Derived {
   /** The open database; another one once a damaged file was replaced. */
   database(): StateDatabase;
-  /** True when the database was made from exactly this, by this version. */
-  isCurrent(from: DerivedInputs): boolean;
+  /** True when the database was made from exactly this, by this version; `cuts` where they are known. */
+  isCurrent(from: DerivedInputs & Partial<Pick<DerivedFrom, 'cuts'>>): boolean;
   /** Notes that these subjects and lines changed; nothing is written yet. */
   touch(subjects: Iterable<string>, lines: readonly Line[]): void;
   /** Notes that every subject may have changed. */
@@ -110,7 +110,8 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     database: () => database,
     isCurrent: (from) => {
       const meta = database.meta();
-      return Object.entries(inputsOf(from)).every(([key, value]) => meta[key] === value);
+      const cuts = from.cuts === undefined ? {} : { cuts: JSON.stringify(from.cuts) };
+      return Object.entries({ ...inputsOf(from), ...cuts }).every(([key, value]) => meta[key] === value);
     },
     touch(changed, added) {
       for (const subject of changed) if (pending.subjects !== 'all') pending.subjects.add(subject);

@@ -10,7 +10,6 @@ import type { Added } from '../core/trust/set.ts';
 import type { MeshNode } from '../mesh/node.ts';
 import { createLocks } from '../mesh/log-lock.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
-import type { StateDatabase } from '../store/database.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
 import { lockHome, type HomeLock } from '../store/home-lock.ts';
@@ -19,7 +18,7 @@ import { readKeys, type HostKeys } from '../store/keys.ts';
 import { sweepHome } from '../store/sweep.ts';
 import type { AppendedJson } from './api-types.ts';
 import { createAppendQueue, type AppendQueue } from './append-queue.ts';
-import { openBeliefs, type Beliefs } from './beliefs.ts';
+import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs.ts';
 import type { Config } from './config.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, type Identity } from './identity.ts';
@@ -68,8 +67,8 @@ export interface Engine {
   append(transaction: Transaction): Promise<readonly AppendedJson[]>;
   /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
   admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
-  /** Makes everything derived again from the repository; `damaged` as for the beliefs. */
-  rebuild(progress: (text: string) => void, damaged?: StateDatabase): Promise<void>;
+  /** Makes everything derived again from the repository; `damage` as for the beliefs. */
+  rebuild(progress: (text: string) => void, damage?: DatabaseDamage): Promise<void>;
   /** Does `work` while no append is under way. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** The port that the ssh server was asked to listen on and the one that it found; null without a server. */
@@ -162,7 +161,7 @@ function assemble(parts: Parts): Engine {
     trust: () => trust,
     append: (transaction) => queue.submit(transaction),
     admitTrust,
-    rebuild: (said, damaged) => queue.alone(() => beliefs.rebuild(said, damaged)),
+    rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
     alone: (work) => queue.alone(work),
     ports: () => ports,
     listening: (now) => void (ports = now),

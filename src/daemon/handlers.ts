@@ -156,8 +156,7 @@ export async function handleRequest(
     return await work();
   } catch (error) {
     if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
-    engine.log?.warn({ err: error }, 'the database is damaged: making it again');
-    await engine.rebuild(progress, database);
+    await engine.rebuild(progress, { database, error });
     return work();
   }
 }

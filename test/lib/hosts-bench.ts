@@ -33,6 +33,8 @@ export interface BenchHost extends TestHost {
   run(args: readonly string[], options?: RunOptions): Promise<CtlResult>;
   /** Runs memctl --json, requires this exit code and one JSON document on stdout that is an error. */
   refused(exit: number, args: readonly string[], options?: RunOptions): Promise<ErrorJson>;
+  /** Runs verify --deep, requires exit 1, and gives the problems. */
+  refusedVerify(): Promise<readonly string[]>;
   /** A connection to its local socket, closed with the bench. */
   api(): Promise<ApiConnection>;
 }
@@ -106,11 +108,19 @@ function isolated(folder: string): Record<string, string> {
   };
 }
 
-function runsOf(home: string, base: Readonly<Record<string, string>>): Pick<BenchHost, 'run' | 'refused'> {
+function runsOf(
+  home: string,
+  base: Readonly<Record<string, string>>,
+): Pick<BenchHost, 'run' | 'refused' | 'refusedVerify'> {
   const run: BenchHost['run'] = (args, options = {}) =>
     runMemctl(['--home', home, ...args], { ...options, env: { ...base, ...options.env } });
   return {
     run,
+    async refusedVerify() {
+      const { code, stdout } = await run(['verify', '--deep', '--json']);
+      expect(code).toBe(1);
+      return (JSON.parse(stdout) as { problems: readonly string[] }).problems;
+    },
     async refused(exit, args, options) {
       const { code, stdout, stderr } = await run([...args, '--json'], options);
       expect({ code, stdout, stderr }).toMatchObject({

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
+import { benchHook } from './hook.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
 
 const args = process.argv.slice(2);
@@ -12,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'cold-fold': () => benchColdFold({ count }),
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,
+  hook: () => benchHook({ count }),
 };
 
 const wanted = args.filter((word) => !word.startsWith('--'));

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { harnessNames } from '../../src/agent/harness/harness.ts';
@@ -92,6 +92,30 @@ test('what each session was told is recorded with the input that it came from', 
   const record = JSON.parse(readFileSync(join(host.home, 'injected.jsonl'), 'utf8')) as Record<string, unknown>;
   expect(record).toMatchObject({ harness: 'codex', session: 's1', agent: '', event: 'SessionStart', root, heads });
   expect(record['view']).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('a session is told the memory of the project that its folder is in', async () => {
+  const { host, folder, start } = await hostWithMemory();
+  await host.json('lesson', 'lesson/of-web', 'only there', '--scope', 'web');
+  await host.json('lesson', 'lesson/of-ops', 'only there', '--scope', 'ops');
+  await start();
+  const project = join(folder, 'web project', 'src');
+  mkdirSync(project, { recursive: true });
+  writeFileSync(join(folder, 'web project', '.memd'), 'web\n');
+  const told = async (cwd: string): Promise<string> => {
+    const stdin = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart', source: 'startup', cwd });
+    return addedText(await runHook(host.home, ['codex', 'SessionStart'], stdin), 'SessionStart');
+  };
+  const inside = await told(project);
+  expect(inside).toContain('for project web');
+  expect(inside).toContain('lesson/of-web');
+  expect(inside).toContain('lesson/quote-paths');
+  expect(inside).not.toContain('lesson/of-ops');
+  for (const elsewhere of [folder, join(folder, 'gone')]) {
+    const outside = await told(elsewhere);
+    expect(outside).toContain('lesson/quote-paths');
+    expect(outside).not.toContain('lesson/of-');
+  }
 });
 
 test('a session starts within 200 ms with five peers that are gone', async () => {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Argument, Command } from 'commander';
 import { applyInstall, applyUninstall, knownInstall, launcherOf } from '../../agent/harness/apply-install.ts';
@@ -143,10 +143,22 @@ async function confirmPlan(cli: Cli, plan: Plan, yes: boolean): Promise<void> {
 
 function afterInstall(harness: HarnessName, changed: readonly string[]): readonly string[] {
   if (changed.length === 0) return [];
-  if (harness === 'claude-code') return ['sessions that run already start with it after /clear or a restart'];
+  const onPath = isOnPath('memctl')
+    ? []
+    : [
+        `agents call memctl by name and it is not on PATH here: npm link in ${packageRoot}, or add ${join(packageRoot, 'bin')} to PATH`,
+      ];
+  if (harness === 'claude-code')
+    return ['sessions that run already start with it after /clear or a restart', ...onPath];
   return [
     'Codex runs a new or changed hook only once you trust it: open /hooks in Codex and trust the hooks of memd; until then it skips them without a word',
+    ...onPath,
   ];
+}
+
+function isOnPath(name: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.some((folder) => existsSync(join(folder, name)));
 }
 
 interface Done {

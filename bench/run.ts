@@ -4,6 +4,7 @@ import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
 import { benchHook } from './hook.ts';
+import { benchMcp } from './mcp.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
 
 const args = process.argv.slice(2);
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'cold-fold': () => benchColdFold({ count }),
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,
+  mcp: benchMcp,
   hook: () => benchHook({ count }),
 };
 

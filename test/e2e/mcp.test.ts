@@ -60,7 +60,7 @@ describe.each(eras)('MCP, era of %s, official client', (year, mode) => {
     expect(client.getProtocolEra()).toBe(year === '2026' ? 'modern' : 'legacy');
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['parks', 'recall', 'status', ...writing]));
+    expect(names).toEqual(expect.arrayContaining(['parks', 'recall', 'search', 'status', 'why', ...writing]));
     expect(names.filter((name) => /sign|promote|purge|charter|class|host|policy|key|unlock|revoke/.test(name))).toEqual(
       [],
     );
@@ -97,6 +97,9 @@ describe.each(eras)('MCP, era of %s, official client', (year, mode) => {
     expect((await use('recall', { subject: 'endpoint/grafana' })).text).toMatch(/^UNDECIDED/);
     expect((await use('retract', { subject: 'lesson/quote', content: 'was wrong' })).text).toContain('supersedes');
     expect((await use('recall', { subject: 'lesson/quote' })).text).toMatch(/^RETRACTED/);
+    expect((await use('search', { words: 'nas:3000 grafana' })).text).toContain('endpoint/grafana');
+    expect((await use('search', { words: 'nowhere-at-all' })).text).toContain('nothing found');
+    expect((await use('why', { topic: 'decision/db' })).text).toMatch(/^RATIONALE, not truth[^]*SQLite was rejected/);
     expect((await use('parks')).text).toMatch(/^no parks/);
     expect((await use('status')).text).toContain('host alpha');
     const { stdout } = await world.run(['log', '--json']);

@@ -56,7 +56,8 @@ export function readFoundLimit(text: string): number {
   throw new InvalidArgumentError(`It is not a whole number from 1 to ${foundEventsMax}.`);
 }
 
-function describeFound(claim: FoundJson, now: number): string[] {
+/** One hit in lines; an old wording leads to what replaced it. Pure. */
+export function describeFound(claim: FoundJson, now: number): string[] {
   const who = `  ${claimLine(claim, now)}`;
   const scope = claim.scope === undefined ? '' : ` (scope ${claim.scope})`;
   switch (claim.status) {
@@ -80,7 +81,8 @@ function replacement({ replacedBy }: FoundJson): string {
   return `replaced by ${shortId(id)} on ${subject}: ${says}`;
 }
 
-function remarksOn({ claims, matching, more, tooMany, elsewhere }: SearchJson): string[] {
+/** What is to be known about the hits as a whole. Pure. */
+export function remarksOn({ claims, matching, more, tooMany, elsewhere }: SearchJson): string[] {
   if (claims.length === 0) return [`nothing found${elsewhere > 0 ? `; ${otherScopes(elsewhere)}` : ''}`];
   return [
     ...(matching === 'beginnings'

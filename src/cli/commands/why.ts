@@ -27,19 +27,21 @@ export function makeCommand(cli: Cli): Command {
         ...(scope === undefined ? {} : { scope }),
       });
       const now = Date.now();
-      cli.output.results(claims, () =>
-        claims.length === 0
-          ? []
-          : [
-              'RATIONALE, not truth: what was decided, asked and proposed, oldest first',
-              ...claims.flatMap((one) => describe(one, now)),
-            ],
-      );
+      cli.output.results(claims, () => describeReasons(claims, now));
       if (claims.length === 0)
         cli.output.note('nothing was decided, asked or proposed on it; what is claimed: memctl search WORDS');
       if (more > 0) cli.output.note(`${more} older ones: --limit N`);
       process.exitCode = claims.length === 0 ? 7 : 0;
     });
+}
+
+/** Reasons in lines, labelled as what they are. Pure. */
+export function describeReasons(claims: readonly ClaimJson[], now: number): string[] {
+  if (claims.length === 0) return [];
+  return [
+    'RATIONALE, not truth: what was decided, asked and proposed, oldest first',
+    ...claims.flatMap((one) => describe(one, now)),
+  ];
 }
 
 /** Its content as it was written, behind a mark on every line, so that none of it looks like an answer. */

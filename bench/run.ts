@@ -1,9 +1,10 @@
-/** `npm run bench [-- cold-fold|append|fetch …] [--quick]`: every figure beside its floor, measured in this run. */
+/** `npm run bench [-- cold-fold|append|fetch|search …] [--quick]`: every figure beside its floor, measured in this run. */
 import { writeFileSync } from 'node:fs';
 import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
 import { benchHook } from './hook.ts';
+import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
 
@@ -14,8 +15,9 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'cold-fold': () => benchColdFold({ count }),
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,
-  mcp: benchMcp,
   hook: () => benchHook({ count }),
+  mcp: benchMcp,
+  search: () => benchSearch({ count }),
 };
 
 const wanted = args.filter((word) => !word.startsWith('--'));

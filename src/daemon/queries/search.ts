@@ -47,10 +47,18 @@ function wordless(words: string): Refusal {
   });
 }
 
+/** Where hits are judged: the database, and what was read of it for this search already. */
+interface Reading {
+  readonly database: StateDatabase;
+  readonly scope: string | undefined;
+  readonly records: Map<string, readonly SubjectRecord[]>;
+}
+
 /** Answers first, then what is only named; within both by rank, then subject, then id. */
 export function search(database: StateDatabase, request: SearchRequest): SearchJson {
   const { words, scope, limit } = request;
   const { hits, tooMany, matching } = findWords(database, 'claim_words', words);
+  const reading: Reading = { database, scope, records: new Map() };
   const found = new Map<string, Found>();
   let elsewhere = 0;
   let [answers, looked] = [0, 0];
@@ -62,7 +70,7 @@ export function search(database: StateDatabase, request: SearchRequest): SearchJ
         elsewhere += 1;
         continue;
       }
-      const one = foundOf(database, row, scope);
+      const one = foundOf(reading, row);
       if (found.has(one.key)) continue;
       found.set(one.key, { ...one, rank });
       if (one.answers) answers += 1;
@@ -93,18 +101,18 @@ interface Found {
 type Unranked = Omit<Found, 'rank'>;
 
 /** The line of a hit: what its subject says in the scope that was asked. */
-function foundOf(database: StateDatabase, row: EventRow, scope: string | undefined): Unranked {
+function foundOf(reading: Reading, row: EventRow): Unranked {
   const { status } = row;
-  if (status === 'superseded' || status === 'retracted') return tombstone(database, row);
-  const record = recordFor(database, row, scope);
+  if (status === 'superseded' || status === 'retracted') return tombstone(reading, row);
+  const record = recordFor(reading, row, reading.scope);
   const place = `${row.subject} ${record?.scope ?? row.scope}`;
   const stands = status === 'served' || status === 'corroborates';
-  if (stands && record !== undefined && record.served !== null) return standing(database, record, place);
+  if (stands && record !== undefined && record.served !== null) return standing(reading, record, place);
   const word = stands ? (record?.status === 'parked' ? 'parked' : 'held') : row.status;
   return { key: `${word} ${place}`, claim: { ...named(row), status: word }, answers: false, stands: undefined };
 }
 
-function standing(database: StateDatabase, record: SubjectRecord, place: string): Unranked {
+function standing({ database }: Reading, record: SubjectRecord, place: string): Unranked {
   const row = heldEvent(database, record.served ?? '');
   const status = servedStatus(record);
   const answers = status === 'served' || status === 'contested';
@@ -112,12 +120,12 @@ function standing(database: StateDatabase, record: SubjectRecord, place: string)
   return { key: `served ${place}`, claim: { ...claim, status }, answers, stands: row.id };
 }
 
-function tombstone(database: StateDatabase, row: EventRow): Unranked {
+function tombstone(reading: Reading, row: EventRow): Unranked {
   const { status } = row;
-  const last = replacementOf(database, row);
+  const last = replacementOf(reading.database, row);
   if (last === undefined)
     return { key: `${status} ${row.subject}`, claim: { ...named(row), status }, answers: false, stands: undefined };
-  const record = recordFor(database, last, last.scope);
+  const record = recordFor(reading, last, last.scope);
   const believed = record?.served === last.id ? servedStatus(record) : undefined;
   const answers = believed === 'served' || believed === 'contested' || last.status === 'corroborates';
   const replacedBy: FoundJson = { ...(answers ? claimOf(last) : named(last)), status: believed ?? last.status };
@@ -148,10 +156,19 @@ function replacementOf(database: StateDatabase, row: EventRow): EventRow | undef
 }
 
 /** The record that recall would answer from. */
-function recordFor(database: StateDatabase, row: EventRow, scope: string | undefined): SubjectRecord | undefined {
-  const records = database.recordsOfSubject(row.subject).map((one) => (JSON.parse(one.record) as StoredRecord).record);
+function recordFor(reading: Reading, row: EventRow, scope: string | undefined): SubjectRecord | undefined {
+  const records = recordsOf(reading, row.subject);
   const asked = row.scope === '*' ? (scope ?? '*') : row.scope;
   return records.find((one) => one.scope === asked) ?? records.find((one) => one.scope === '*');
+}
+
+/** A subject that was corrected often has many hits: its records are read once. */
+function recordsOf({ database, records }: Reading, subject: string): readonly SubjectRecord[] {
+  const known = records.get(subject);
+  if (known !== undefined) return known;
+  const read = database.recordsOfSubject(subject).map((one) => (JSON.parse(one.record) as StoredRecord).record);
+  records.set(subject, read);
+  return read;
 }
 
 /** Tombstones that lead to a claim which is found by itself say nothing new. */

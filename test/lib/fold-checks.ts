@@ -55,7 +55,7 @@ export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleS
   );
 }
 
-function dump(state: { [K in keyof Omit<OracleState, 'agreed'>]: unknown }, root: string): string {
+function dump(state: { [K in keyof Omit<OracleState, 'undisputed'>]: unknown }, root: string): string {
   const { records, alarms, notices, events } = state;
   return JSON.stringify({
     records: byKey(records),
@@ -116,12 +116,12 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   return undefined;
 }
 
-/** An unsigned attack by `host`. `agreed`: claims that this host had revised while nobody else disputed them. */
+/** An unsigned attack by `host`. `undisputed`: claims that nobody disputed before, in the sense of R3.7. */
 export interface Attack {
   readonly before: Fold;
   readonly after: Fold;
   readonly host: string;
-  readonly agreed: ReadonlySet<string>;
+  readonly undisputed: ReadonlySet<string>;
 }
 
 /** D1, D2, Q1, S1b, R1, R2: what an unsigned attack by one host may never do to what was before. */
@@ -140,10 +140,10 @@ export function brokenByAttack(attack: Attack): Broken {
 }
 
 /**
- * D1 and D2 speak of claims that the host did not already revise while they were undisputed: such a revision lapses and
- * comes back with its own host's word only, so no dispute of others is settled by it.
+ * D1 and D2 speak of claims in dispute as R3.7 has it. A claim can be parked without that: when the one revision of it
+ * lapsed because its host narrowed or took back its word. Whoever revises such a claim settles nothing between others.
  */
-function brokenDispute({ before, after, host, agreed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
+function brokenDispute({ before, after, host, undisputed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
   const open = openQuestions(before, was).filter((view) => view.body?.host !== host);
   if (open.some(({ id }) => eventView(after, id)?.status !== 'open'))
     return 'Q1 the question of another host was closed';
@@ -152,7 +152,7 @@ function brokenDispute({ before, after, host, agreed }: Attack, was: SubjectReco
     .map((id) => must(eventView(before, id)))
     .filter(
       (view) =>
-        view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !agreed.has(view.id),
+        view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !undisputed.has(view.id),
     );
   const keys = new Set(others.map(keyOf));
   if (keys.size >= 2) return 'D1 a dispute between two hosts was settled by a third';

@@ -59,16 +59,12 @@ export function brokenEquality(steps: readonly Step[], random: Random): Broken {
 export function brokenSafety(steps: readonly Step[], host: string, attack: readonly Step[]): Broken {
   const before = foldAtOnce(steps);
   const after = foldAtOnce([...steps, ...attack]);
+  const undisputed = new Set(askOracle(charter, linesOf(steps)).undisputed);
   return (
     brokenSignedPromise(before, charter) ??
     brokenSignedPromise(after, charter) ??
-    brokenByAttack({ before, after, host, agreed: agreedBy(steps, host) })
+    brokenByAttack({ before, after, host, undisputed })
   );
-}
-
-function agreedBy(steps: readonly Step[], host: string): ReadonlySet<string> {
-  const { agreed } = askOracle(charter, linesOf(steps));
-  return new Set(agreed.filter(([by]) => by === host).map(([, id]) => id));
 }
 
 export interface SearchOptions {

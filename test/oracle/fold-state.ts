@@ -20,8 +20,8 @@ export interface OracleState {
   readonly events: Readonly<
     Record<string, { status: string; reason: string | null; by: readonly string[]; stale: boolean }>
   >;
-  /** Eligible revisions of undisputed claims, whether or not their source stands: [host of the source, target]. */
-  readonly agreed: readonly (readonly [string, string])[];
+  /** Ids of the claims that are undisputed (R3.7), whether or not anybody revises them. */
+  readonly undisputed: readonly string[];
 }
 
 /** One (subject, scope), judged by R4. */
@@ -62,7 +62,7 @@ export function oracleFold(charter: OracleCharter, lines: readonly OracleLine[])
         return [ev.id, { status, reason, by: idsOf(withdrawers(ev)).toSorted(), stale: judged.stale(ev) }];
       }),
     ),
-    agreed: judged.eligible.filter(([, t]) => judged.undisputed(t)).map(([e, t]) => [hostOf(e), t.id] as const),
+    undisputed: idsOf(judged.all.filter((ev) => isClaim(ev) && judged.undisputed(ev))),
   };
 }
 

@@ -2,4 +2,4 @@
 import { runNode, runStep } from './lib/step.ts';
 
 const { code } = await runStep('typescript', 'bin/tsc', ['-b', ...process.argv.slice(2)]);
-process.exitCode = code === 0 ? (await runNode(['scripts/bundle.ts'])).code : code;
+process.exitCode = code === 0 ? (await runNode(['scripts/bundle.mjs'])).code : code;

@@ -63,7 +63,7 @@ export async function buildSources({ root, node, env, tell }) {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const code = await run([node, tsc, '-b'], { cwd: root, env, stdout: 'stderr' });
   if (code !== 0) throw new Problem('the build failed; the compiler said why above.', 'npm run build shows it again');
-  const bundled = await run([node, join(root, 'scripts', 'bundle.ts')], { cwd: root, env, stdout: 'stderr' });
+  const bundled = await run([node, join(root, 'scripts', 'bundle.mjs')], { cwd: root, env, stdout: 'stderr' });
   if (bundled !== 0) throw new Problem('the bundle of the hot verbs failed; what it said is above.', 'npm run build');
   writeStamp(stampFile, stamp);
 }

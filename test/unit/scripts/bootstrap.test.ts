@@ -75,6 +75,7 @@ function makeCheckout(): { root: string; env: NodeJS.ProcessEnv; calls: () => st
     'package.json': '{"type":"module"}',
     'package-lock.json': '{"lock":1}',
     'src/core/a.ts': 'export {};\n',
+    'scripts/bundle.mjs': '',
     'dist/cli/start.js': 'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 5;\n',
     'path/git': goodGit,
     'path/ssh': goodSsh,

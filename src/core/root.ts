@@ -7,7 +7,7 @@ import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import type { Charter } from './trust/charter.ts';
 
-/** Leaves by key. Mutable; `order` and `root` are worked out anew after a change. */
+/** Leaves by key. Mutable. `order`: the keys, sorted; null until a root is first asked for. */
 export interface StateTree {
   readonly leaves: Map<string, string>;
   order: string[] | null;
@@ -21,17 +21,19 @@ export interface RootContext {
 
 /** A tree without leaves. */
 export function emptyTree(): StateTree {
-  return { leaves: new Map(), order: [] };
+  return { leaves: new Map(), order: null };
 }
 
 /** Sets the leaf of a key to the digest (64 hex) of what stands there, or removes it with null. */
 export function setLeaf(tree: StateTree, key: string, digest: string | null): void {
-  if (digest === null) {
-    if (tree.leaves.delete(key)) tree.order = null;
-    return;
-  }
-  if (!tree.leaves.has(key)) tree.order = null;
-  tree.leaves.set(key, digest);
+  const known = tree.leaves.has(key);
+  if (digest === null) tree.leaves.delete(key);
+  else tree.leaves.set(key, digest);
+  if (tree.order === null || known === (digest !== null)) return;
+  // A sort of all keys for each new subject would cost more than the rest of a root.
+  const place = placeOf(tree.order, key);
+  if (digest === null) tree.order.splice(place, 1);
+  else tree.order.splice(place, 0, key);
 }
 
 /** sha256 of the JCS of {leaves: [[key, digest], …] sorted by key, rules, trust}. */
@@ -41,19 +43,34 @@ export function rootOf(tree: StateTree, { rules, trust }: RootContext): string {
   return sha256Hex(JSON.stringify({ leaves, rules, trust }));
 }
 
-/**
- * Leaf per effective charter item (`host:alpha`, `class:note`, …): what the item says, not which op says it. No key
- * holds a space, so none collides with that of a record. Pure.
- */
-export function charterLeaves(charter: Charter): ReadonlyMap<string, string> {
-  const leaves = new Map<string, string>();
-  const add = (key: string, value: JsonValue): void => void leaves.set(key, sha256Hex(canonicalJson(value)));
-  for (const [name, { sign, ssh, address, status }] of charter.hosts) {
-    add(`host:${name}`, { address, sign: sign.text, ssh: ssh.text, status });
+/** Where the key stands, or would stand, in sorted keys. */
+function placeOf(order: readonly string[], key: string): number {
+  let [from, upto] = [0, order.length];
+  while (from < upto) {
+    const middle = (from + upto) >>> 1;
+    if ((order[middle] ?? '') < key) from = middle + 1;
+    else upto = middle;
   }
-  for (const [name, { key, scopes }] of charter.signers) add(`signer:${name}`, { key: key.text, scopes });
-  for (const [name, { claims, revise }] of charter.classes) add(`class:${name}`, { claims, revise });
-  for (const [name, { includes }] of charter.audiences) add(`audience:${name}`, { includes });
-  for (const [name, { value }] of charter.policy) add(`policy:${name}`, { value });
-  return leaves;
+  return from;
+}
+
+/**
+ * What every effective charter item (`host:alpha`, `class:note`, …) says, not which op says it. No key holds a space, so
+ * none collides with that of a record. Pure.
+ */
+export function charterItems(charter: Charter): ReadonlyMap<string, JsonValue> {
+  const items = new Map<string, JsonValue>();
+  for (const [name, { sign, ssh, address, status }] of charter.hosts) {
+    items.set(`host:${name}`, { address, sign: sign.text, ssh: ssh.text, status });
+  }
+  for (const [name, { key, scopes }] of charter.signers) items.set(`signer:${name}`, { key: key.text, scopes });
+  for (const [name, { claims, revise }] of charter.classes) items.set(`class:${name}`, { claims, revise });
+  for (const [name, { includes }] of charter.audiences) items.set(`audience:${name}`, { includes });
+  for (const [name, { value }] of charter.policy) items.set(`policy:${name}`, { value });
+  return items;
+}
+
+/** The leaf of every charter item. Pure. */
+export function charterLeaves(charter: Charter): ReadonlyMap<string, string> {
+  return new Map([...charterItems(charter)].map(([key, item]) => [key, sha256Hex(canonicalJson(item))]));
 }

@@ -8,7 +8,7 @@ import { eventsOf, eventView, type Fold } from '../core/fold/fold.ts';
 import type { Answer, Params } from './api-types.ts';
 import type { Engine } from './engine.ts';
 import { objectionTo } from './own-log.ts';
-import { describeHits, newDenials, type Denied } from './secret-gate.ts';
+import { describeHits, isSubjectSafe, newDenials, type Denied } from './secret-gate.ts';
 
 /**
  * Appends what is new; with `dryRun` nothing. One transaction, or several where an event replaces another of the same
@@ -42,9 +42,9 @@ export async function importEvents(engine: Engine, params: Params<'import'>): Pr
   };
 }
 
-function remarkOn({ body, hits }: Denied): { readonly what: string; readonly why: string } {
-  const inSubject = hits.some(({ field }) => field === 'subject');
-  return { what: inSubject ? body.kind : body.subject, why: describeHits(hits) };
+function remarkOn(denied: Denied): { readonly what: string; readonly why: string } {
+  const what = isSubjectSafe(denied) ? denied.body.subject : `an event (${denied.body.kind})`;
+  return { what, why: describeHits(denied.hits) };
 }
 
 /** An import leaves out what holds a secret, as it does with other damage; the rest is appended. */

@@ -41,6 +41,15 @@ export interface Denied {
   readonly hits: readonly Omit<SecretHit, 'event'>[];
 }
 
+/** Fields that a subject may have been made of by an import: where one holds a secret, a form of it is in the subject. */
+const subjectSources: ReadonlySet<string> = new Set(['subject', 'names', 'home']);
+
+/** True when a subject can be shown and written down although something of its event cannot. Pure. */
+export function isSubjectSafe({ body, hits }: Denied): boolean {
+  const imported = body.session?.startsWith('import:') === true;
+  return !hits.some(({ field }) => (imported ? subjectSources.has(field) : field === 'subject'));
+}
+
 /**
  * The ledger entries that do not stand yet: the same subject, rule and session is one entry however often it is tried. An
  * event whose subject holds the secret has none: nothing of it can be written down.
@@ -51,9 +60,9 @@ export function newDenials(denied: readonly Denied[], fold: Fold, host: string):
       const body = eventView(fold, id)?.body;
       return body?.kind === 'deny' && body.host === host && keyOf(body) === key;
     });
-  const entries = denied.flatMap(({ body, hits }): BodyInput[] => {
+  const entries = denied.filter(isSubjectSafe).flatMap(({ body, hits }): BodyInput[] => {
     const [first] = hits;
-    if (first === undefined || hits.some(({ field }) => field === 'subject')) return [];
+    if (first === undefined) return [];
     const named = hits.some(({ field }) => field === 'session') ? undefined : body.session;
     return [
       {

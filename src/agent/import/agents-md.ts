@@ -1,6 +1,7 @@
 /** AGENTS.md and CLAUDE.md: every rule that stands there as a list item becomes a lesson. */
 import { isHome } from '../../core/body-fields.ts';
 import type { BodyInput } from '../../core/event.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
 import { readBlocks, type Bullet, type OtherBlock } from './markdown-blocks.ts';
 import { plainEvent } from './plain-event.ts';
 import { entitySlug } from './slug.ts';
@@ -11,6 +12,8 @@ export const ruleFileNames = ['AGENTS.md', 'CLAUDE.md'] as const;
 
 /** Characters of a subject made of a rule: enough to know it again in a list. */
 const slugCharactersMax = 60;
+/** Characters of a word in it; the shortest keys have more. */
+const slugWordCharactersMax = 15;
 const reasonLine = /^(?:reason|why|because|rationale)\b[:,]?/i;
 
 /** A view of ours that somebody wrote into: its own rows are memory already, and it is no home, for it goes away. */
@@ -77,7 +80,6 @@ function takeRule({ name, lasting }: Origin, bullet: Bullet, gathered: Gathered)
   const content = said.join(' ');
   if (/^\[[ xX]\][ \t]/.test(content)) return 'a task, not a rule';
   const slug = slugOf(content);
-  if (slug === undefined) return 'it has no letter or digit to make a subject of';
   const taken = gathered.subjects.get(`lesson/${slug}`);
   if (taken === content) return 'the same rule stands above';
   const event = plainEvent({
@@ -93,11 +95,18 @@ function takeRule({ name, lasting }: Origin, bullet: Bullet, gathered: Gathered)
   return '';
 }
 
-/** The first words of the rule. */
-function slugOf(content: string): string | undefined {
-  const slug = entitySlug(content.replace(/[`*_]/g, '').replaceAll('.', ' '));
-  if (slug === undefined || slug.length <= slugCharactersMax) return slug;
-  return slug.slice(0, slugCharactersMax + 1).replace(/-[^-]*$/, '');
+/**
+ * The first words of the rule. Long ones are left out: a key or an address that stands in the rule must not come to stand
+ * in its name. A rule of which nothing is left, as in a script without Latin letters, is named by its digest.
+ */
+function slugOf(content: string): string {
+  const words = content
+    .replace(/[`*]/g, '')
+    .split(/\s+/)
+    .filter((word) => word.length <= slugWordCharactersMax);
+  const slug = entitySlug(words.join(' ').replace(/[._]/g, ' '));
+  if (slug === undefined) return `rule-${sha256Hex(content).slice(0, 8)}`;
+  return slug.length <= slugCharactersMax ? slug : slug.slice(0, slugCharactersMax + 1).replace(/-[^-]*$/, '');
 }
 
 /** Two rules that begin alike are told apart by a number. */

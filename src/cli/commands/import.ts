@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { readImport } from '../../agent/import/read-import.ts';
 import { importKinds, type ImportKind } from '../../agent/import/types.ts';
 import type { Cli } from '../context.ts';
+import { writingScope } from '../here.ts';
 
 interface Options {
   readonly dryRun?: boolean;
@@ -17,7 +18,7 @@ export function makeCommand(cli: Cli): Command {
     .argument('<path>', 'file or folder')
     .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('--kind <K>', 'what it is; default: told by what is in it').choices(importKinds))
-    .option('--scope <S>', 'project that it is about; default: it holds everywhere')
+    .option('--scope <S>', 'project that it is about; . is the one here; default: it holds everywhere')
     .addHelpText(
       'after',
       `
@@ -33,7 +34,7 @@ Examples:
     )
     .action(async (path: string, options: Options) => {
       const { kind, events, skipped, noted } = await readImport(resolve(path), options.kind);
-      const { scope } = options;
+      const scope = options.scope === undefined ? undefined : await writingScope(options.scope);
       const scoped = scope === undefined ? events : events.map((event) => ({ scope, ...event }));
       const dryRun = options.dryRun === true;
       const done = await cli.call('import', { kind, events: scoped, skipped, dryRun });

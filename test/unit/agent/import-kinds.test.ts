@@ -66,6 +66,15 @@ describe('import of AGENTS.md', () => {
     ]);
   });
 
+  test('a rule in another script has a subject too, and no long word of a rule comes into its subject', async () => {
+    const file = join(temporaryFolder(), 'AGENTS.md');
+    writeFileSync(file, '- Проверяй дважды.\n- Use the token abcdefghijklmnop0123 for it.\n');
+    expect((await readImport(file)).events.map(({ subject }) => subject)).toEqual([
+      expect.stringMatching(/^lesson\/rule-[0-9a-f]{8}$/),
+      'lesson/use-the-token-for-it',
+    ]);
+  });
+
   test('CLAUDE.md beside it is read too, an empty one is named', async () => {
     const folder = temporaryFolder();
     cpSync(join(fixtures, 'agents-md'), folder, { recursive: true });

@@ -95,6 +95,16 @@ describe('secret gate on the write path', () => {
     ]);
   });
 
+  test('an import whose subject was made of a name with a secret shows and keeps nothing of it', async () => {
+    const { call } = await host();
+    const entity = { kind: 'assert', subject: 'note/ghp-ab3ab3', content: 'x', names: [token], home: 'file:m.jsonl' };
+    expect(await call('import', { kind: 'mcp-memory', events: [entity], skipped: [] })).toMatchObject({
+      new: 0,
+      skipped: [{ what: 'an event (assert)', why: 'its names holds what looks like a secret (rule github)' }],
+    });
+    expect((await call<{ claims: ClaimJson[] }>('log', {})).claims).toEqual([]);
+  });
+
   test('the sentence "no API key in the build" is kept', async () => {
     const { call } = await host();
     await call('append', { events: [{ ...lesson, content: 'no API key in the build' }] });

@@ -38,6 +38,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['fetch', () => import('./commands/fetch.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],
   ['mcp', () => import('./commands/mcp.ts')],
+  ['export', () => import('./commands/export.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],
   ['agent', () => import('./commands/agent.ts')],

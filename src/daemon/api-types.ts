@@ -173,6 +173,17 @@ export interface VerifyJson {
   readonly problems: readonly string[];
 }
 
+/** What `export` wrote. */
+export interface ExportedJson {
+  readonly dir: string;
+  readonly mesh: string;
+  readonly root: string;
+  readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
+  readonly files: number;
+  /** Logs that could not be read or verified to their end; what could be read of them is exported. */
+  readonly problems: readonly string[];
+}
+
 export interface FetchedJson {
   readonly peer: string;
   readonly state: string;

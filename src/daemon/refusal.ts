@@ -34,6 +34,7 @@ export type RefusalCode =
   | 'NOT_CONFIRMED'
   | 'IMPORT_UNREADABLE'
   | 'INPUT_UNREADABLE'
+  | 'FOLDER_IN_USE'
   | 'HOME_UNREADABLE'
   | 'OWN_LOG_DAMAGED'
   | 'STOPPING';

@@ -1,0 +1,65 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import type { ExportedJson } from '../../daemon/api-types.ts';
+import { requireFreeFolder, writeExport } from '../../daemon/export.ts';
+import { Refusal } from '../../daemon/refusal.ts';
+import { readSnapshot, stateText } from '../../daemon/snapshot.ts';
+import type { Cli } from '../context.ts';
+import { currentFolder } from '../here.ts';
+import { terminalJson } from '../terminal-text.ts';
+
+/**
+ * export: a plain backup, or the whole state. It reads the repository by itself and writes as the person who asks: memd
+ * may run, may not run, and may not be allowed to write there.
+ */
+export function makeCommand(cli: Cli): Command {
+  return new Command('export')
+    .description('a plain backup: one JSONL file per log, the trust set, and a manifest with hashes')
+    .argument('[dir]', 'a folder that does not exist yet')
+    .option('--state', 'print the complete folded state as canonical JSON instead')
+    .addHelpText(
+      'after',
+      `
+Every line is verified on the way; exit code 1 when a log could not be read or verified to its end (what could be read is
+there, and the manifest says so). Private keys are not in it: they stay in keys/ of the home. Reading an export back in is
+not there yet; any host of the mesh is a full copy meanwhile.
+Examples:
+  memctl export ~/backup/mesh-2026-11-30
+  memctl export --state | sha256sum      the same on every host with the same heads`,
+    )
+    .action(async (dir: string | undefined, options: { state?: boolean }) => {
+      const progress = (text: string): void => cli.output.progress(text);
+      if (options.state === true) {
+        if (dir !== undefined) throw usage('--state prints; it takes no folder');
+        const { fold } = await readSnapshot(cli.home(), progress);
+        process.stdout.write(`${terminalJson(stateText(fold))}\n`);
+        return;
+      }
+      if (dir === undefined) throw usage('name the folder to write, or --state');
+      const folder = resolve(currentFolder() ?? '/', dir);
+      requireFreeFolder(folder);
+      const done = await writeExport(await readSnapshot(cli.home(), progress), {
+        folder,
+        at: new Date().toISOString(),
+      });
+      cli.output.result(done, () => describe(done));
+      process.exitCode = done.problems.length === 0 ? 0 : 1;
+    });
+}
+
+function usage(message: string): Refusal {
+  return new Refusal({ code: 'BAD_REQUEST', message, hint: 'memctl export --help', exit: 2 });
+}
+
+function describe({ dir, mesh, root, heads, files, problems }: ExportedJson): string[] {
+  return [
+    `exported to ${dir}: ${files} files`,
+    `  mesh ${mesh}`,
+    `  heads ${Object.entries(heads)
+      .map(([host, { seq }]) => `${host}:${seq}`)
+      .join(' ')}`,
+    `  root ${root}`,
+    ...problems.map((problem) => `PROBLEM ${problem}`),
+    '  keys are not in it: keep a copy of keys/ of the home apart',
+  ];
+}

@@ -1,0 +1,126 @@
+/**
+ * What a repository holds, read and verified without the home lock: objects never change and every branch is read once,
+ * so a running memd is no obstacle, and neither is one that does not start.
+ */
+import { createFold, foldLines, readState, type Fold } from '../core/fold/fold.ts';
+import { rulesVersion } from '../core/fold/state.ts';
+import { extendLog } from '../core/log.ts';
+import type { VerifiedLine } from '../core/log.ts';
+import { charterItems } from '../core/root.ts';
+import type { CharterHost } from '../core/trust/charter.ts';
+import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
+import { isOperatingError, OperatingError } from '../store/errors.ts';
+import { listLogs } from '../store/git/refs.ts';
+import { openRepository, type Repository } from '../store/git/repository.ts';
+import { openHome } from '../store/home.ts';
+import { streamLog } from '../store/log-store.ts';
+import { readIdentity, type Identity } from './identity.ts';
+import { Refusal } from './refusal.ts';
+import { readTrustState, type TrustState } from './trust-keeper.ts';
+
+export interface SnapshotLog {
+  readonly host: string;
+  /** Every line that could be read, usable or not: text, or bytes where they are not UTF-8. */
+  readonly lines: readonly (string | Uint8Array)[];
+  /** Last usable line. */
+  readonly seq: number;
+  readonly link: string;
+  /** Why it could not be read or used to its end; undefined when it could. */
+  readonly problem: string | undefined;
+}
+
+export interface Snapshot {
+  readonly identity: Identity;
+  readonly mesh: string;
+  readonly trust: TrustState;
+  /** By host name. */
+  readonly logs: readonly SnapshotLog[];
+  /** The fold of the usable lines. */
+  readonly fold: Fold;
+}
+
+/** Reads the mesh of a home. Refuses NO_MESH, NOT_ENROLLED; fails as the store does where the trust set cannot be read. */
+export async function readSnapshot(home: string, progress: (text: string) => void): Promise<Snapshot> {
+  const paths = openHome(home);
+  const identity = readIdentity(paths);
+  const { mesh } = identity;
+  if (mesh === null) {
+    throw new Refusal({
+      code: 'NOT_ENROLLED',
+      message: `host ${identity.host} has keys but no mesh yet`,
+      hint: 'memctl join ssh://HOST:PORT --mesh ID',
+    });
+  }
+  const repository = openRepository(paths.repository);
+  const trust = await readTrustState(repository, mesh);
+  if (!trust.set.held.has(mesh)) {
+    throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${mesh}`, {
+      hint: 'logs/*.jsonl are plain copies of the logs; any other host of the mesh has the same trust branch',
+    });
+  }
+  const fold = createFold(trust.charter, trust.hash);
+  const logs: SnapshotLog[] = [];
+  for (const [host, oid] of listLogs(repository)) {
+    progress(`reading log ${host}`);
+    const read = await readOne(repository, { host, oid, mesh, member: trust.charter.hosts.get(host) });
+    foldLines(fold, read.usable);
+    logs.push(read.log);
+  }
+  return { identity, mesh, trust, logs, fold };
+}
+
+interface Branch {
+  readonly host: string;
+  readonly oid: string;
+  readonly mesh: string;
+  /** Undefined: the charter names no such host, so nothing of the log is usable. */
+  readonly member: CharterHost | undefined;
+}
+
+async function readOne(
+  repository: Repository,
+  { host, oid, mesh, member }: Branch,
+): Promise<{ readonly log: SnapshotLog; readonly usable: readonly VerifiedLine[] }> {
+  const lines: (string | Uint8Array)[] = [];
+  let damage: string | undefined;
+  try {
+    for await (const part of streamLog(repository, host, oid)) for (const line of part) lines.push(line);
+  } catch (error) {
+    if (!isOperatingError(error)) throw error;
+    damage = `log ${host} could be read to line ${lines.length} only: ${error.code}: ${error.message}`;
+  }
+  if (member === undefined) {
+    const problem = damage ?? `log ${host} belongs to no host of the charter`;
+    return { log: { host, lines, seq: 0, link: mesh, problem }, usable: [] };
+  }
+  const from = { seq: 0, link: mesh };
+  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, verifyEvery: true }, lines);
+  const cut = fault && `log ${host} is cut at line ${fault.seq}: ${fault.code}: ${fault.detail}`;
+  return { log: { host, lines, seq: tip.seq, link: tip.link, problem: cut ?? damage }, usable };
+}
+
+/** The heads vector of a snapshot. */
+export function headsOf({ logs }: Snapshot): Record<string, { readonly seq: number; readonly link: string }> {
+  return Object.fromEntries(logs.map(({ host, seq, link }) => [host, { seq, link }]));
+}
+
+/**
+ * The complete state as canonical JSON: charter items, records, alarms and notices, rules, trust hash and root; equal text
+ * on every host at equal heads and trust. Pure.
+ */
+export function stateText(fold: Fold): string {
+  const { records, alarms, notices, root, trust } = readState(fold);
+  return canonicalJson({
+    alarms: sortedByKey(alarms),
+    charter: Object.fromEntries(charterItems(fold.charter)),
+    notices: sortedByKey(notices),
+    records: sortedByKey(records),
+    root,
+    rules: rulesVersion,
+    trust,
+  } as unknown as JsonValue);
+}
+
+function sortedByKey<T>(map: ReadonlyMap<string, T>): T[] {
+  return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+}

@@ -153,7 +153,7 @@ function claimLine(name: string, view: EventView, reader: Reader): string {
 }
 
 /**
- * One command per host and side to concede, one to decide. A host can take back only what it said itself and unsigned;
+ * One command per host and side to concede. A host can take back only what it said itself and unsigned;
  * what is signed ends by a signer alone.
  */
 function waysOut(subject: string, sides: readonly Side[], reader: Reader): readonly string[] {
@@ -166,7 +166,8 @@ function waysOut(subject: string, sides: readonly Side[], reader: Reader): reado
       lines.push(`- to concede side ${i + 1}, on ${plainMark(host)}: ${command}`);
     }
   }
-  return [...lines, `- to decide, as a signer: ${commandSpan(`memctl sign ${subject}`)}`];
+  // No command: this version has none, and people run what they read.
+  return [...lines, '- to decide over the heads of the hosts takes a signer; that comes with signing'];
 }
 
 /** Alarms that the state itself knows. What only this host noticed is in `memctl status`: views are equal everywhere. */

@@ -20,7 +20,7 @@ describe('CONFLICTS.md', () => {
 - to concede side 1, on alpha: \`memctl retract ssh-route/mini --supersedes ${short(a)}\`
 - to concede side 2, on beta: \`memctl retract ssh-route/mini --supersedes ${short(b)}\`
 - to concede side 2, on gamma: \`memctl retract ssh-route/mini --supersedes ${short(c)}\`
-- to decide, as a signer: \`memctl sign ssh-route/mini\`
+- to decide over the heads of the hosts takes a signer; that comes with signing
 
 Nothing more.
 `);

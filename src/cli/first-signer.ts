@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { isCancel, select } from '@clack/prompts';
+import { isSlug } from '../core/id.ts';
 import { parseSshPublicKey } from '../crypto/ssh-key.ts';
 import { childEnvironment, lastLine } from '../store/child.ts';
+import { printable } from '../store/errors.ts';
 import { Refusal } from '../daemon/refusal.ts';
 import { readTextInput } from './read-input.ts';
 import { openSigningKey, readPublicKey, type SigningKeyFile } from './signing.ts';
@@ -23,7 +25,20 @@ export interface SignerOptions {
 
 /** Decides on the first signer of a new mesh. */
 export async function chooseFirstSigner(options: SignerOptions): Promise<SignerChoice> {
-  return { name: options.as ?? slugOf(userName(), 'operator'), key: await chooseKey(options) };
+  const name = options.as ?? slugOf(userName(), 'operator');
+  // Before anybody is asked for a key, and before one is made.
+  requireSignerName(name);
+  return { name, key: await chooseKey(options) };
+}
+
+function requireSignerName(name: string): void {
+  if (isSlug(name)) return;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `--as ${printable(name, 100)} is not a name like craig`,
+    hint: 'a-z, 0-9 and -, a letter first, at most 31',
+    exit: 2,
+  });
 }
 
 /** A user id without an entry in the user database (a container) has no name. */

@@ -57,7 +57,8 @@ async function programFor(argv: readonly string[], output: Output): Promise<Comm
     .option('--no-color', 'no colours')
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: () => undefined })
+    // A command that is missing has commander print its help as an error; with --json the error document stands alone.
+    .configureOutput({ outputError: () => undefined, ...(output.json ? { writeErr: () => undefined } : {}) })
     .exitOverride()
     .addHelpText('after', helpFooter);
   const verb = verbOf(argv);

@@ -13,6 +13,8 @@ export interface AppendedJson {
   readonly contradicts: readonly string[];
   /** Peers that are known to hold it. */
   readonly replicated: number;
+  /** Hosts of the mesh besides this one. */
+  readonly peers: number;
 }
 
 export type RecallStatus =

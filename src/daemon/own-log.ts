@@ -42,7 +42,7 @@ export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Char
     const nonce = nonces.slice(32 * index, 32 * (index + 1));
     const where = events.length === 1 ? '' : `event ${index + 1} of ${events.length}: `;
     const body = makeBody(event, { ...stamp, session: event.session ?? session, nonce });
-    if (!body.ok) throw invalid(`${where}${body.detail}`);
+    if (!body.ok) throw invalid(event.kind, `${where}${body.detail}`);
     requireRegistered(body.value, charter, where);
     requireFits(body.value, where);
     return body.value;
@@ -139,11 +139,23 @@ function requireFits(body: Body, where: string): void {
   });
 }
 
-function invalid(message: string): Refusal {
+/** The command that makes events of a kind; its help names the fields. Kinds without one come by append alone. */
+const verbs: ReadonlyMap<unknown, string> = new Map([
+  ['assert', 'assert'],
+  ['lesson', 'lesson'],
+  ['decision', 'decide'],
+  ['question', 'question'],
+  ['observe', 'observe'],
+  ['propose', 'propose'],
+  ['retract', 'retract'],
+]);
+
+function invalid(kind: unknown, message: string): Refusal {
+  const verb = verbs.get(kind) ?? 'append';
   return new Refusal({
     code: 'EVENT_INVALID',
     message,
-    hint: 'memctl assert --help shows the fields; nothing was appended',
+    hint: `memctl ${verb} --help shows the fields; nothing was appended`,
     exit: 2,
   });
 }

@@ -232,6 +232,7 @@ function appendedJson(line: VerifiedLine, fold: Fold): AppendedJson {
     contradicts: body !== null && isClaim(body.kind) ? contradictions(id, body, fold) : [],
     // Just made: nobody else can hold it yet.
     replicated: 0,
+    peers: Math.max(0, fold.charter.hosts.size - 1),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { BodyInput } from '../../core/event.ts';
 import { readRecords } from '../../agent/import/json-lines.ts';
+import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { readInput } from '../read-input.ts';
@@ -23,7 +24,7 @@ Example:
     .action(async (options: { file: string; session?: string }) => {
       const events = await readEvents(options.file);
       const { results } = await cli.call('append', { events, session: sessionOf(options.session) });
-      cli.output.results(results, () => [`${results.length} events appended`]);
+      cli.output.results(results, () => [`${counted(results.length, 'event')} appended`]);
     });
 }
 

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import type { BodyInput, Kind } from '../../core/event.ts';
 import type { AppendedJson } from '../../daemon/api-types.ts';
+import { counted } from '../../daemon/counted.ts';
 import { shortId } from '../output.ts';
 import { readTextInput } from '../read-input.ts';
 import type { Cli } from '../context.ts';
@@ -157,13 +158,18 @@ async function append(cli: Cli, event: BodyInput, session: string): Promise<void
 /** Lines that tell a person what an append did. Pure. */
 export function describeAppended(event: BodyInput, result: AppendedJson): string[] {
   const lines = [
-    `${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq}), replicated to ${result.replicated} peers`,
+    `${event.kind} ${event.subject} ${shortId(result.id)} (${result.host}:${result.seq})${replicatedTo(result)}`,
   ];
   if (result.supersedes.length > 0) lines.push(`  supersedes ${result.supersedes.map(shortId).join(', ')}`);
   if (result.contradicts.length > 0) {
     lines.push(`  contradicts ${result.contradicts.map(shortId).join(', ')}: memctl recall ${event.subject}`);
   }
   return lines;
+}
+
+/** In a mesh of one there is nobody to wait for, and nothing to say. */
+function replicatedTo({ replicated, peers }: AppendedJson): string {
+  return peers === 0 ? '' : `, replicated to ${replicated} of ${counted(peers, 'peer')}`;
 }
 
 /** The session that an append claims: an agent's harness sets MEMCTL_SESSION. */

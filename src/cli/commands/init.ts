@@ -4,6 +4,7 @@ import { initMesh, requireNoMesh } from '../../daemon/init-mesh.ts';
 import { isUnprotectedKey } from '../../daemon/signer-key.ts';
 import { homePaths } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
+import { nextSteps } from '../next-steps.ts';
 import { chooseFirstSigner, slugOf } from '../first-signer.ts';
 import { signWithKey } from '../signing.ts';
 
@@ -36,7 +37,7 @@ export function makeCommand(cli: Cli): Command {
         `mesh ${made.mesh}`,
         `host ${made.host}, first signer ${made.signer} (${made.key})`,
         `home ${cli.home()}`,
-        'next: memd, or npm start in the checkout; then memctl status',
+        nextSteps(cli.home()),
       ]);
       if (made.unprotected) {
         cli.output.note(

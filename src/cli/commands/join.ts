@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { joinHost } from '../../daemon/join-host.ts';
 import type { Cli } from '../context.ts';
+import { nextSteps } from '../next-steps.ts';
 
 /** join: takes the trust set of a mesh that has added this host, then everything else. */
 export function makeCommand(cli: Cli): Command {
@@ -23,7 +24,7 @@ export function makeCommand(cli: Cli): Command {
             `${peer.peer}: ${peer.state}, ${peer.new} new${peer.reason === undefined ? '' : `: ${peer.reason}`}`,
         ),
         `root ${root}`,
-        'next: memd, or npm start in the checkout',
+        nextSteps(cli.home()),
       ]);
     });
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
 
 /** rebuild: throws away everything derived and makes it again from git. */
@@ -8,6 +9,6 @@ export function makeCommand(cli: Cli): Command {
     .addHelpText('after', '\nExample:\n  memctl rebuild')
     .action(async () => {
       const done = await cli.call('rebuild', {});
-      cli.output.result(done, () => [`${done.events} events in ${done.seconds} s, root ${done.root}`]);
+      cli.output.result(done, () => [`${counted(done.events, 'event')} in ${done.seconds} s, root ${done.root}`]);
     });
 }

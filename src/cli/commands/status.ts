@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { describeError } from '../../daemon/describe-error.ts';
 import type { StatusJson } from '../../daemon/api-types.ts';
+import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
 import { ago } from '../output.ts';
 
@@ -22,7 +23,9 @@ export function makeCommand(cli: Cli): Command {
 /** The one line, then what stands behind it. Pure. */
 export function describeStatus(status: StatusJson, now: number): string[] {
   const heads = Object.entries(status.heads).map(([host, { seq }]) => `${host}:${seq}`);
-  const counts = Object.entries(status.counts).map(([what, count]) => `${count} ${what}`);
+  const counts = Object.entries(status.counts).map(([what, count]) =>
+    what.endsWith('s') ? counted(count, what.slice(0, -1)) : `${count} ${what}`,
+  );
   return [
     status.line,
     `  mesh ${status.mesh}`,

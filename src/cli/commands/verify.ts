@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
 
 /** verify: is what is stored what was signed, and is what is derived what follows from it? */
@@ -11,13 +12,13 @@ export function makeCommand(cli: Cli): Command {
       const report = await cli.call('verify', { deep: options.deep === true });
       cli.output.result(report, () => [
         ...Object.entries(report.logs).map(
-          ([host, log]) => `${host}: ${log.lines} lines, link ${log.link.slice(0, 12)}`,
+          ([host, log]) => `${host}: ${counted(log.lines, 'line')}, link ${log.link.slice(0, 12)}`,
         ),
         `root ${report.root}`,
         ...report.problems.map((problem) => `PROBLEM ${problem}`),
         report.ok
           ? 'clean'
-          : `${report.problems.length} problems; git objects are the truth, the rest comes back with: memctl rebuild`,
+          : `${counted(report.problems.length, 'problem')}; git objects are the truth, the rest comes back with: memctl rebuild`,
       ]);
       process.exitCode = report.ok ? 0 : 1;
     });

@@ -4,6 +4,7 @@ import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
+import { counted } from '../counted.ts';
 import { isUnprotectedKey } from '../signer-key.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredTips } from '../fold-rows.ts';
@@ -76,7 +77,7 @@ function foldAlarms(database: StateDatabase): AlarmJson[] {
     const who = alarm.host === null ? '' : ` by host ${alarm.host}`;
     return {
       kind: alarm.kind,
-      detail: `${alarm.count} ${alarm.count === 1 ? 'event' : 'events'}${where}${who}`,
+      detail: `${counted(alarm.count, 'event')}${where}${who}`,
       ...(alarm.subject === null ? {} : { subject: alarm.subject }),
       ...(alarm.host === null ? {} : { host: alarm.host }),
     };
@@ -122,7 +123,7 @@ function hookWarnings(log: readonly HookLogEntry[], now: number): string[] {
   if (last === undefined) return [];
   const { harness, event, outcome, why } = last;
   return [
-    `${recent.length} hook ${recent.length === 1 ? 'run' : 'runs'} of the last 7 days did less than they should; the last, ${last.at}: ${harness} ${event} ${outcome}: ${why}`,
+    `${counted(recent.length, 'hook run')} of the last 7 days did less than they should; the last, ${last.at}: ${harness} ${event} ${outcome}: ${why}`,
   ];
 }
 
@@ -149,10 +150,10 @@ export interface StatusLineParts {
 /** The one line that every agent-facing surface carries, also when it is bad. */
 export function statusLine({ daemon, hosts, up, parked, alarms, newest, now }: StatusLineParts): string {
   const parts = [
-    daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`,
+    daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${counted(hosts, 'host')}`,
     newest === undefined ? 'no events yet' : `newest ${ageOf(newest, now)}`,
     `${parked} parked`,
-    ...(alarms > 0 ? [`${alarms} alarms`] : []),
+    ...(alarms > 0 ? [counted(alarms, 'alarm')] : []),
   ];
   return `memd: ${parts.join(', ')}`;
 }

@@ -78,7 +78,7 @@ export const apiHeartbeatMs = 5_000;
 export const apiSilenceMs = 60_000;
 /** Requests of one connection that are under way at once; more wait in the socket. */
 export const apiRequestsMax = 1_000;
-/** How long a command without memd waits for another one to release the home. */
+/** How long a command without memd, or a memd that starts, waits for whoever holds the home to release it. */
 export const homeLockWaitMs = 3_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;

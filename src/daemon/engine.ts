@@ -3,7 +3,7 @@
  * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
  */
 import type { Logger } from 'pino';
-import { appendBatchMax } from '../core/limits.ts';
+import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
@@ -12,7 +12,7 @@ import { createLocks } from '../mesh/log-lock.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
-import { lockHome, type HomeLock } from '../store/home-lock.ts';
+import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
 import { openHome, type Home } from '../store/home.ts';
 import { readKeys, type HostKeys } from '../store/keys.ts';
 import { sweepHome } from '../store/sweep.ts';
@@ -84,7 +84,14 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const identity = readIdentity(home);
   const meshId = identity.mesh;
   if (meshId === null) throw notEnrolled(identity.host);
-  const lock = lockHome(home, { program: options.daemon ? 'memd' : 'memctl', now: new Date() });
+  // A command that is at work is soon done; commands without memd wait for each other themselves, asking for memd meanwhile.
+  const lock = options.daemon
+    ? await lockHomeSoon(home, {
+        program: 'memd',
+        waitMs: homeLockWaitMs,
+        onWait: (owner) => options.log?.info({ owner }, 'waits for whoever is at work in this home'),
+      })
+    : lockHome(home, { program: 'memctl', now: new Date() });
   try {
     const repository = openRepository(home.repository);
     const removed = sweepHome(lock);

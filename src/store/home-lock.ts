@@ -5,8 +5,9 @@
  */
 
 import fs from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { diskError, OperatingError, printable, systemCode } from './errors.ts';
+import { diskError, isOperatingError, OperatingError, printable, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
 
 declare const held: unique symbol;
@@ -52,6 +53,33 @@ export function lockHome(home: Home, options: { program: string; now: Date }): H
   };
   return { home, release } as HomeLock;
 }
+
+export interface LockWait {
+  readonly program: string;
+  /** How long whoever holds it is waited for. */
+  readonly waitMs: number;
+  /** Told once, before the first wait: who holds it, as far as that is known. */
+  readonly onWait: (owner: LockOwner | undefined) => void;
+}
+
+/**
+ * The same, but waits for whoever holds it: a command that is nearly done, a memd that is stopping. Fair to nobody.
+ * Errors: as `lockHome`, `HOME_LOCKED` only after the wait.
+ */
+export async function lockHomeSoon(home: Home, { program, waitMs, onWait }: LockWait): Promise<HomeLock> {
+  const giveUp = performance.now() + waitMs;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return lockHome(home, { program, now: new Date() });
+    } catch (error) {
+      if (!isOperatingError(error, 'HOME_LOCKED') || performance.now() >= giveUp) throw error;
+      if (tries === 0) onWait(readLockOwner(home));
+      await setTimeout(lockPollMs);
+    }
+  }
+}
+
+const lockPollMs = 50;
 
 function openLockFile(home: Home): Database.Database {
   try {

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { lockHome, readLockOwner } from '../../../src/store/home-lock.ts';
+import { lockHome, lockHomeSoon, readLockOwner } from '../../../src/store/home-lock.ts';
 import type { Home } from '../../../src/store/home.ts';
 import { temporaryHome } from '../../lib/temporary.ts';
 
@@ -57,6 +57,22 @@ describe('home lock', () => {
     expect(readLockOwner(home)).toEqual({ pid: process.pid, since: '2026-01-02T03:04:05.678Z', program: 'memctl' });
     lock.release();
     expect(readLockOwner(home)).toBeUndefined();
+  });
+
+  test('it can be waited for: the wait is told once, with the holder, and ends with the lock or the refusal', async () => {
+    const home = temporaryHome();
+    const first = lockHome(home, options);
+    const told: (string | undefined)[] = [];
+    const wait = { program: 'memd', waitMs: 10_000, onWait: (): void => void told.push(readLockOwner(home)?.program) };
+    const second = lockHomeSoon(home, wait);
+    expect(told).toEqual(['memctl']);
+    first.release();
+    (await second).release();
+    expect(told).toHaveLength(1);
+
+    const third = lockHome(home, options);
+    await expect(lockHomeSoon(home, { ...wait, waitMs: 1 })).rejects.toMatchObject({ code: 'HOME_LOCKED' });
+    third.release();
   });
 
   test('a second lock in the same process is refused too, and release gives it free', () => {

@@ -205,7 +205,7 @@ async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<An
       exit: 7,
     });
   }
-  const outcomes = await runCycle(engine, peer === undefined ? undefined : [peer]);
+  const outcomes = await runCycle(engine, { busy: 'wait', ...(peer === undefined ? {} : { only: [peer] }) });
   return {
     peers: outcomes.map(({ peer: name, state, newEvents, reason }) => ({
       peer: name,

@@ -95,7 +95,7 @@ function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
 /** Cycles on the schedule and once at the start. @returns what ends it. */
 function keepSchedule(engine: Engine, schedule: string, log: Logger): () => Promise<unknown> {
   const cycle = (): void => {
-    runCycle(engine).catch((error: unknown) => log.error({ err: error }, 'a sync cycle failed'));
+    runCycle(engine, { busy: 'skip' }).catch((error: unknown) => log.error({ err: error }, 'a sync cycle failed'));
   };
   const task = cron.schedule(schedule, cycle, { noOverlap: true, maxRandomDelay: syncJitterMs });
   setImmediate(cycle);

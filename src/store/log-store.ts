@@ -71,8 +71,12 @@ export async function* streamLog(
     const layout = await readLogLayout(reader, oid);
     if (!layout.ok) throw logError(host, layout);
     for await (const part of readSegments(reader, layout.value)) {
-      if (!part.ok) throw logError(host, part);
-      yield part.value.lines;
+      if (part.ok) {
+        yield part.value.lines;
+        continue;
+      }
+      if (part.before !== undefined) yield part.before;
+      throw logError(host, part);
     }
   } finally {
     await reader.close();

@@ -139,6 +139,16 @@ export interface SegmentLines {
   readonly lines: readonly (string | Uint8Array)[];
 }
 
+/** A segment, or why reading ended there. `before`: its lines before a torn last one; they are as good as any. */
+export type SegmentRead =
+  | { readonly ok: true; readonly value: SegmentLines }
+  | {
+      readonly ok: false;
+      readonly code: LogTreeFault;
+      readonly detail: string;
+      readonly before?: SegmentLines['lines'];
+    };
+
 /** How many segments are read at a time: about 1 MiB, so that memory stays flat over a log of any length. */
 const segmentsAtATime = 64;
 
@@ -147,11 +157,7 @@ const segmentsAtATime = 64;
  * large, empty, does not end in a newline (a torn tail is never joined to the next line), is sealed too early or grew on
  * after it should have been sealed.
  */
-export async function* readSegments(
-  reader: ObjectReader,
-  layout: LogLayout,
-  from = 0,
-): AsyncGenerator<Result<SegmentLines, LogTreeFault>> {
+export async function* readSegments(reader: ObjectReader, layout: LogLayout, from = 0): AsyncGenerator<SegmentRead> {
   for (let start = from; start < layout.segments.length; start += segmentsAtATime) {
     const batch = layout.segments.slice(start, start + segmentsAtATime);
     const answers = await reader.read(
@@ -174,10 +180,13 @@ export async function* readSegments(
   }
 }
 
-function splitSegment(segment: Segment, content: Buffer, last: boolean): Result<SegmentLines, LogTreeFault> {
+function splitSegment(segment: Segment, content: Buffer, last: boolean): SegmentRead {
   const at = segmentPath(segment.index);
   if (content.length === 0) return refuse('TREE_SHAPE', `${at} is empty`);
-  if (content.at(-1) !== 0x0a) return refuse('TREE_SHAPE', `${at} does not end in a newline: its last line is torn`);
+  if (content.at(-1) !== 0x0a) {
+    const torn = refuse('TREE_SHAPE', `${at} does not end in a newline: its last line is torn`);
+    return { ...torn, before: splitLines(content).lines };
+  }
   if (!last && content.length < segmentSealBytes)
     return refuse('TREE_SHAPE', `${at} is followed by another segment, but is not full`);
   const beforeLastLine = content.lastIndexOf(0x0a, content.length - 2) + 1;

@@ -14,6 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +33,7 @@ beforeAll(async () => {
   await model.json('init', '--host', 'alpha', '--listen', '127.0.0.1:0');
   const notes = Array.from({ length: 120 }, (_, n) => note(`note/n${n}`, `v${n}`));
   const input = [...notes, note('note/n7', 'other')].map((event) => JSON.stringify(event)).join('\n');
-  expect((await model.run(['append', '--file', '-'], { input })).code).toBe(0);
+  await model.append(input);
 });
 
 function note(subject: string, value: string): Record<string, string> {
@@ -158,7 +159,7 @@ describe('the repository', () => {
     const read = (key: string): string =>
       execFileSync('git', ['config', '--file', config, key], { encoding: 'utf8' }).trim();
     expect([read('gc.auto'), read('maintenance.auto'), read('core.hooksPath')]).toEqual(['0', 'false', '/dev/null']);
-    expect(() => read('core.autocrlf')).toThrow();
+    expect(readFileSync(config, 'utf8')).not.toContain('autocrlf');
   });
 
   test('a branch that another program moved while memd runs gets no line of ours', async () => {
@@ -312,15 +313,23 @@ describe('the database', () => {
 
   test('A9: SIGKILL in the middle of a rebuild leaves nothing that the next start cannot use, and no second writer', async () => {
     const host = await copy();
-    for (const delay of [0, 3, 10, 25]) {
+    // At the request, at the first word about it, and at the second.
+    for (const words of [0, 1, 2]) {
       const memd = await host.start();
-      const api = await host.api();
-      const rebuilding = api.call('rebuild', {}).catch(() => undefined);
-      await new Promise((resolve) => {
-        setTimeout(resolve, delay);
+      await new Promise<void>((resolve) => {
+        let heard = 0;
+        const socket = connect(join(host.home, 'memd.sock'), () => {
+          socket.write('{"id":1,"method":"rebuild"}\n', () => {
+            if (words === 0) resolve();
+          });
+        });
+        socket.on('data', (chunk) => {
+          heard += chunk.toString().split('\n').length - 1;
+          if (heard >= words) resolve();
+        });
+        socket.on('error', () => undefined);
       });
       memd.kill(true);
-      await rebuilding;
       await memd.ended;
     }
     expect(processesMentioning(host.home)).toEqual([]);
@@ -332,7 +341,7 @@ describe('the database', () => {
     ['older', schemaVersion - 1],
     ['newer', schemaVersion + 40],
   ])(
-    'G7: a database of an %s schema with the right watermark is thrown away before anything of it is read',
+    'G7: a database whose schema is %s and the right watermark is thrown away before anything of it is read',
     async (_, version) => {
       const host = await copy();
       const raw = new Database(database(host));

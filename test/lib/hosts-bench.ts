@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openApi, type ApiConnection } from '../../drills/lib/api.ts';
 import { layHost, type CtlResult, type TestHost } from '../../drills/lib/hosts.ts';
-import type { DrillProcess } from '../../drills/lib/process.ts';
+import { startProcess, type DrillProcess } from '../../drills/lib/process.ts';
 
 export interface RunOptions {
   readonly input?: string | Uint8Array;
@@ -27,12 +27,16 @@ export interface BenchHost extends TestHost {
   readonly repository: string;
   /** The memd that was started last. */
   memd(): DrillProcess;
+  /** Starts memd at the address of another host: for a copy of its home. */
+  startAt(address: string): Promise<DrillProcess>;
   /** Ends it with SIGTERM. @returns its exit code. */
   stop(): Promise<number>;
   /** Runs memctl for this home with input, another environment or another working folder. */
   run(args: readonly string[], options?: RunOptions): Promise<CtlResult>;
   /** Runs memctl --json, requires this exit code and one JSON document on stdout that is an error. */
   refused(exit: number, args: readonly string[], options?: RunOptions): Promise<ErrorJson>;
+  /** Appends JSON lines as one transaction, and requires that it worked. */
+  append(lines: string): Promise<void>;
   /** Runs verify --deep, requires exit 1, and gives the problems. */
   refusedVerify(): Promise<readonly string[]>;
   /** A connection to its local socket, closed with the bench. */
@@ -47,6 +51,9 @@ export interface Bench {
 }
 
 const memctl = fileURLToPath(new URL('../../bin/memctl', import.meta.url));
+const memdFile = fileURLToPath(new URL('../../bin/memd', import.meta.url));
+/** A cron expression that never comes while a test runs. */
+const neverSync = '0 0 0 1 1 *';
 
 /** Call it once at the top of a test file. */
 export function openBench(): Bench {
@@ -66,15 +73,22 @@ export function openBench(): Bench {
     adopt: (process) => void started.push(process),
     async lay(name, environment = {}) {
       const own: DrillProcess[] = [];
-      const host = await layHost({ folder, name, environment, started: (memd) => void own.push(memd) });
+      const adopt = (memd: DrillProcess): void => {
+        own.push(memd);
+        started.push(memd);
+      };
+      const host = await layHost({ folder, name, environment, started: adopt });
       const base = { ...isolated(folder), ...environment };
       return {
         ...host,
         ...runsOf(host.home, base),
         repository: join(host.home, 'repo.git'),
-        async start() {
-          const memd = await host.start();
-          started.push(memd);
+        start: () => host.start(),
+        async startAt(address) {
+          const args = [memdFile, '--home', host.home, '--listen', address, '--sync', neverSync, '--json'];
+          const memd = startProcess({ command: process.execPath, args, env: base });
+          adopt(memd);
+          await memd.line(/"ready":true/);
           return memd;
         },
         memd: () => lastOf(own),
@@ -111,11 +125,15 @@ function isolated(folder: string): Record<string, string> {
 function runsOf(
   home: string,
   base: Readonly<Record<string, string>>,
-): Pick<BenchHost, 'run' | 'refused' | 'refusedVerify'> {
+): Pick<BenchHost, 'run' | 'append' | 'refused' | 'refusedVerify'> {
   const run: BenchHost['run'] = (args, options = {}) =>
     runMemctl(['--home', home, ...args], { ...options, env: { ...base, ...options.env } });
   return {
     run,
+    async append(input) {
+      const { code, stderr } = await run(['append', '--file', '-'], { input });
+      if (code !== 0) throw new Error(`append: ${stderr}`);
+    },
     async refusedVerify() {
       const { code, stdout } = await run(['verify', '--deep', '--json']);
       expect(code).toBe(1);

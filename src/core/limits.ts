@@ -200,7 +200,7 @@ export const sessionsKeptMax = 256;
 export const hookInputBytesMax: number = 4 * 1_024 * 1_024;
 /** How long a hook waits for its input to end, and for memd to answer, before it goes on without. */
 export const hookInputWaitMs = 300;
-export const hookAnswerWaitMs = 700;
+export const hookAnswerWaitMs = 400;
 /** How long a session start waits for git to say which project a folder is in; the answer is kept for the next one. */
 export const sessionScopeWaitMs = 300;
 /** Bytes of hooks.log and of injected.jsonl; one older file of each is kept beside. */

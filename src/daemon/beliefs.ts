@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { foldLines, setCharter, type Fold } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
 import type { VerifiedLine } from '../core/log.ts';
+import type { ViewCache } from '../core/views/selection.ts';
 import type { StateDatabase } from '../store/database.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
@@ -52,6 +53,8 @@ export interface Beliefs {
   readonly fileFault: () => OperatingError | undefined;
   /** Has views and copies written again at the next settling, whatever changed. */
   readonly touchFiles: () => void;
+  /** What is known of the subjects for the views of an audience, every scope. Forgets what changes. Not to be kept. */
+  readonly viewCache: (audience: string) => ViewCache;
   /** Has the listener told of every change of the fold: the subjects that were worked out anew, or all of them. */
   readonly onChanged: (listener: FoldListener) => void;
   /**
@@ -130,6 +133,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     headsFaults: () => [...headsFaults().values()],
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
+    viewCache: (audience) => derived.viewCache(audience),
     onChanged: (listener) => void listeners.push(listener),
     rebuild: (said, damage) => rebuildAll(parts, said, damage),
     close: async () => {

@@ -59,6 +59,8 @@ export interface Derived {
    */
   flush(fold: Fold, from: DerivedFrom): Promise<void>;
   fileFault(): OperatingError | undefined;
+  /** What the view files of an audience are made with; forgets what changes. Not to be kept. */
+  viewCache(audience: string): ViewCache;
   close(): void;
 }
 
@@ -71,11 +73,32 @@ interface Pending {
 
 const nothing = (): Pending => ({ subjects: new Set(), lines: [], dirty: false });
 
+interface ViewCaches {
+  readonly of: (audience: string) => ViewCache;
+  readonly forget: (subjects: Iterable<string>) => void;
+  readonly clear: () => void;
+}
+
+function createViewCaches(): ViewCaches {
+  const caches = new Map<string, ViewCache>();
+  return {
+    of(audience) {
+      const cache: ViewCache = caches.get(audience) ?? new Map();
+      caches.set(audience, cache);
+      return cache;
+    },
+    forget(subjects) {
+      for (const cache of caches.values()) forgetSubjects(cache, subjects);
+    },
+    clear: () => caches.clear(),
+  };
+}
+
 /** Opens the database of a home; a file of another schema, or a damaged one, is started anew. */
 export function openDerived(home: Home, repository: Repository, log: Logger | undefined): Derived {
   let database = openDatabase(home.database);
   const copies = openPlainCopies(home);
-  const caches = new Map<string, ViewCache>();
+  const caches = createViewCaches();
   let pending = nothing();
   /** Logs whose copies must be written anew; undefined when every file is as it should be. */
   let unfiled: Set<string> | undefined;
@@ -96,7 +119,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     try {
       const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
       await writeCopies(copies, repository, { lines: added, anew });
-      reportEdits(await writeViews(home, fold, caches), log);
+      reportEdits(await writeViews(home, fold, caches.of), log);
       database.write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
     } catch (error) {
@@ -108,6 +131,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
   };
   return {
     database: () => database,
+    viewCache: caches.of,
     isCurrent: (from) => {
       const meta = database.meta();
       const cuts = from.cuts === undefined ? {} : { cuts: JSON.stringify(from.cuts) };
@@ -115,7 +139,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     },
     touch(changed, added) {
       for (const subject of changed) if (pending.subjects !== 'all') pending.subjects.add(subject);
-      for (const cache of caches.values()) forgetSubjects(cache, changed);
+      caches.forget(changed);
       for (const line of added) pending.lines.push(line);
       pending.dirty = true;
     },
@@ -184,12 +208,15 @@ async function writeCopies(
 }
 
 /** Writes the views of every audience. @returns the hand edits that were found and kept beside. */
-async function writeViews(home: Home, fold: Fold, caches: Map<string, ViewCache>): Promise<WrittenViews['edited']> {
+async function writeViews(
+  home: Home,
+  fold: Fold,
+  viewCache: (audience: string) => ViewCache,
+): Promise<WrittenViews['edited']> {
   const source = viewSourceOf(fold);
   const edited: WrittenViews['edited'][number][] = [];
   for (const audience of fold.charter.audiences.keys()) {
-    const cache: ViewCache = caches.get(audience) ?? new Map();
-    caches.set(audience, cache);
+    const cache = viewCache(audience);
     const written = await writeViewFiles(home, { audience, files: renderViews(source, { audience, cache }) });
     edited.push(...written.edited);
   }

@@ -8,6 +8,7 @@ import { defaultSync } from './config-file.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
+import { sessionsOf } from './session/sessions.ts';
 import { openSshListener } from './ssh-listener.ts';
 import { runCycle } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
@@ -60,12 +61,21 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     ends.push((await openApi(engine, log)).close);
     ends.push(keepSchedule(engine, schedule, log));
     engine.targets.start();
+    setImmediate(() => void warmSessions(engine, log));
     const { host } = engine.identity;
     log.info({ host, listen: ssh.listening() }, 'memd serves');
     return { host, listen: ssh.listening(), socket: engine.home.socket, engine, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+async function warmSessions(engine: Engine, log: Logger): Promise<void> {
+  try {
+    await sessionsOf(engine).warm();
+  } catch (error) {
+    log.warn({ err: error }, 'cannot read the logs yet');
   }
 }
 

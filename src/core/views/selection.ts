@@ -28,13 +28,23 @@ export interface Selection {
   readonly stale: readonly string[];
 }
 
-/** Chooses and ranks. With a cache, only subjects that are not in it are looked at. Pure but for filling the cache. */
-export function selectFor(source: ViewSource, reader: Reader, cache: ViewCache = new Map()): Selection {
+/**
+ * Chooses and ranks. With a cache, only subjects that are not in it are looked at; `shared` is the cache of the same
+ * audience for every scope, and holds for a scope too what is said of everywhere alone. Pure but for filling the caches.
+ */
+export function selectFor(
+  source: ViewSource,
+  reader: Reader,
+  cache: ViewCache = new Map(),
+  shared: ViewCache = cache,
+): Selection {
   const bySubject = Map.groupBy(source.state.records.values(), ({ subject }) => subject);
   if (source.eventsOf('').length > 0) bySubject.set('', []);
   const summaries = [...bySubject.keys()].sort(byCodeUnits).map((name) => {
-    const known = cache.get(name) ?? summarizeSubject(source, reader, { name, records: bySubject.get(name) ?? [] });
-    cache.set(name, known);
+    const records = bySubject.get(name) ?? [];
+    const kept = records.every(({ scope }) => scope === '*') ? shared : cache;
+    const known = kept.get(name) ?? summarizeSubject(source, reader, { name, records });
+    kept.set(name, known);
     return known;
   });
   return {

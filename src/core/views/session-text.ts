@@ -43,8 +43,12 @@ export function readerOf({ charter }: ViewSource, audience: string, scope: strin
 }
 
 /** Chooses and ranks for one reader; see `selectFor`. */
-export function selectForSession(source: ViewSource, reader: Reader, cache: ViewCache): Selection {
-  return selectFor(source, reader, cache);
+export function selectForSession(
+  source: ViewSource,
+  reader: Reader,
+  caches: { readonly own: ViewCache; readonly shared: ViewCache },
+): Selection {
+  return selectFor(source, reader, caches.own, caches.shared);
 }
 
 /** The text. Lines are never cut; what does not fit is counted in the last line, with how to ask. Pure. */

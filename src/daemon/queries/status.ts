@@ -142,8 +142,8 @@ export interface StatusLineParts {
   readonly up: number;
   readonly parked: number;
   readonly alarms: number;
-  /** ISO time that the newest event claims; undefined when there is none. */
-  readonly newest: string | undefined;
+  /** ISO time that the newest event claims; undefined when there is none, null when it cannot be said now. */
+  readonly newest: string | null | undefined;
   readonly now: number;
 }
 
@@ -151,11 +151,16 @@ export interface StatusLineParts {
 export function statusLine({ daemon, hosts, up, parked, alarms, newest, now }: StatusLineParts): string {
   const parts = [
     daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${counted(hosts, 'host')}`,
-    newest === undefined ? 'no events yet' : `newest ${ageOf(newest, now)}`,
+    newestPart(newest, now),
     `${parked} parked`,
     ...(alarms > 0 ? [counted(alarms, 'alarm')] : []),
   ];
   return `memd: ${parts.join(', ')}`;
+}
+
+function newestPart(newest: StatusLineParts['newest'], now: number): string {
+  if (newest === undefined) return 'no events yet';
+  return newest === null ? 'newest unknown' : `newest ${ageOf(newest, now)}`;
 }
 
 function ageOf(at: string, now: number): string {

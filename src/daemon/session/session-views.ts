@@ -28,7 +28,8 @@ interface Kept {
 /** Readers that are kept: an audience in a project each. More than a host has at work at one time. */
 const readersMax = 16;
 
-export function createSessionViews(): SessionViews {
+/** `sharedCache` gives what the view files of an audience were made with: most of it holds for every project. */
+export function createSessionViews(sharedCache: (audience: string) => ViewCache): SessionViews {
   const kept = new Map<string, Kept>();
   return {
     of(fold, audience, scope) {
@@ -39,7 +40,8 @@ export function createSessionViews(): SessionViews {
       kept.delete(key);
       kept.set(key, known);
       for (const oldest of [...kept.keys()].slice(0, Math.max(0, kept.size - readersMax))) kept.delete(oldest);
-      known.selection ??= selectForSession(source, reader, known.cache);
+      const caches = { own: known.cache, shared: sharedCache(audience) };
+      known.selection ??= selectForSession(source, reader, caches);
       return { source, reader, selection: known.selection };
     },
     changed(subjects) {

@@ -15,6 +15,8 @@ import { createSessionViews } from './session-views.ts';
 export interface Sessions {
   readonly start: (params: Params<'session.start'>) => Promise<Answer<'session.start'>>;
   readonly prompt: (params: Params<'session.prompt'>) => Promise<Answer<'session.prompt'>>;
+  /** Looks at everything once, so that the first session does not wait for it. */
+  readonly warm: () => Promise<void>;
 }
 
 interface Told {
@@ -33,7 +35,7 @@ export function sessionsOf(engine: Engine): Sessions {
 }
 
 function createSessions(engine: Engine): Sessions {
-  const views = createSessionViews();
+  const views = createSessionViews(engine.beliefs.viewCache);
   engine.beliefs.onChanged(views.changed);
   const told = new Map<string, Told>();
   const remember = (session: string, what: Told): void => {
@@ -42,6 +44,7 @@ function createSessions(engine: Engine): Sessions {
     for (const oldest of [...told.keys()].slice(0, Math.max(0, told.size - sessionsKeptMax))) told.delete(oldest);
   };
   return {
+    warm: async () => void views.of(await engine.beliefs.fold(), 'operator', '*'),
     async start({ harness, event, source = '', session = '', agent = '', cwd = '', audience = 'operator' }) {
       const fold = await engine.beliefs.fold();
       const scope = await sessionScope(engine, cwd);
@@ -129,13 +132,16 @@ function liveStatusLine(engine: Engine, fold: Fold, now: number): string {
   const { hosts, conflicts } = engine.charter();
   const up = [...hosts.keys()].filter((host) => engine.peerBook.of(host)?.state === 'up').length;
   const local = engine.beliefs.book.cuts().length + engine.peerBook.alarms().length + conflicts.length;
+  const heads = headsOf(engine);
+  // The rows may not be written yet: that is not the same as having none.
+  const unknown = Object.keys(heads).length === 0 ? undefined : null;
   return statusLine({
     daemon: engine.daemon,
     hosts: hosts.size,
     up: up + 1,
     parked: counts.parked,
     alarms: counts.alarms + local + (engine.beliefs.headsFault() === undefined ? 0 : 1),
-    newest: newestEvent(engine.beliefs.database, headsOf(engine)),
+    newest: newestEvent(engine.beliefs.database, heads) ?? unknown,
     now,
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sessionNote } from '../../../../src/core/views/session-note.ts';
 import { readerOf, selectForSession, sessionText, type SessionText } from '../../../../src/core/views/session-text.ts';
+import type { ViewCache } from '../../../../src/core/views/selection.ts';
 import { viewSourceOf } from '../../../../src/core/views/view-source.ts';
 import { viewMesh, type ViewMesh } from '../../../lib/view-mesh.ts';
 
@@ -13,7 +14,7 @@ function textOf(
   mesh.settle();
   const source = viewSourceOf(mesh.fold);
   const reader = readerOf(source, 'operator', scope);
-  const selection = selectForSession(source, reader, new Map());
+  const selection = selectForSession(source, reader, { own: new Map(), shared: new Map() });
   return sessionText(source, selection, { statusLine, notes: [], reader, firstBytes: 2_000, bytes });
 }
 
@@ -74,6 +75,26 @@ describe('session text', () => {
     expect(text.split('\n')[4]).toMatch(/^- `note\/d` \[UNRESOLVED\]/);
     expect(text).not.toContain('`one`');
     expect(given.find(({ subject }) => subject === 'note/d')?.id).toBeNull();
+  });
+
+  test('what is known for every scope already changes nothing about the text of one', () => {
+    const mesh = viewMesh();
+    for (let i = 0; i < 40; i += 1) {
+      const scope = ['web', 'ops', '*'][i % 3] ?? '*';
+      mesh.say(i % 2 === 0 ? 'alpha' : 'beta', {
+        ...fact(`f${i % 14}`, `v${i % 5}`),
+        ...(scope === '*' ? {} : { scope }),
+      });
+    }
+    mesh.settle();
+    const source = viewSourceOf(mesh.fold);
+    const shared: ViewCache = new Map();
+    selectForSession(source, readerOf(source, 'operator', null), { own: shared, shared });
+    for (const scope of ['web', 'ops', '*', 'none']) {
+      const reader = readerOf(source, 'operator', scope);
+      const fresh = selectForSession(source, reader, { own: new Map(), shared: new Map() });
+      expect(selectForSession(source, reader, { own: new Map(), shared })).toEqual(fresh);
+    }
   });
 
   test('one project is told its own rows and those of everywhere', () => {

@@ -102,6 +102,9 @@ export const headsBytesMax = 1_048_576;
 
 /** ssh server: before login. */
 export const sshLoginGraceMs = 10_000;
+/** Notes of the ssh server in the log: one line for each code and address in this time, for at most so many of them. */
+export const noteWindowMs = 60_000;
+export const noteAddressesMax = 256;
 export const sshConnectionsMax = 32;
 export const sshConnectionsPerAddressMax = 4;
 export const sshAuthAttemptsMax = 3;

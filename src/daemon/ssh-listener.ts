@@ -3,6 +3,7 @@ import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
 import type { Engine } from './engine.ts';
 import { headsLine } from './heads-line.ts';
 import { chooseListen, printListen, sameListen, type ListenAddress } from './listen-address.ts';
+import { createNoteLog, type NoteLog } from './ssh-notes.ts';
 
 export interface SshListener {
   /** ADDRESS:PORT as it is now. */
@@ -15,7 +16,8 @@ export interface SshListener {
 /** `asked`: ADDRESS:PORT that a person decided on; null lets the number of hosts decide. */
 export async function openSshListener(engine: Engine, asked: string | null): Promise<SshListener> {
   let wanted = chooseListen(asked, engine.charter().hosts.size);
-  let server = await open(engine, wanted);
+  const notes = createNoteLog((note) => engine.log?.warn(note, 'ssh'));
+  let server = await open(engine, wanted, notes);
   let moving: Promise<void> = Promise.resolve();
 
   const move = async (): Promise<void> => {
@@ -23,7 +25,7 @@ export async function openSshListener(engine: Engine, asked: string | null): Pro
     if (sameListen(next, wanted)) return;
     wanted = next;
     await server.close();
-    server = await open(engine, next);
+    server = await open(engine, next, notes);
     engine.log?.info({ listen: printListen(server) }, 'listens where a mesh of several hosts needs it');
   };
   return {
@@ -35,18 +37,19 @@ export async function openSshListener(engine: Engine, asked: string | null): Pro
     close: async () => {
       await moving.catch(() => undefined);
       await server.close();
+      notes.close();
     },
   };
 }
 
-async function open(engine: Engine, listen: ListenAddress): Promise<SshServer> {
+async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Promise<SshServer> {
   const server = await startSshServer({
     hostKey: engine.keys.ssh.pem,
     repositoryDir: engine.home.repository,
     listen,
     charterHosts: () => engine.charter().hosts,
     heads: () => headsLine(engine),
-    onNote: (note) => engine.log?.warn(note, 'ssh'),
+    onNote: notes.note,
   });
   // A taken port was probed upward: what peers are told must be the port that was found.
   engine.listening({ asked: listen.port, found: server.port });

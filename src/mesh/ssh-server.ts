@@ -143,7 +143,7 @@ function greet(door: Door, connection: Connection, key: string): void {
   const guest = door.guests.get(key);
   // Before anything else: without a listener a malformed packet of a stranger ends the whole process.
   connection.on('error', (error: Error) => {
-    if (guest !== undefined) note(door, guest, 'CONNECTION_ERROR', error.message);
+    if (guest !== undefined && !isGone(error)) note(door, guest, 'CONNECTION_ERROR', error.message);
   });
   if (guest === undefined) return void connection.end();
   guest.connection = connection;
@@ -164,6 +164,11 @@ function greet(door: Door, connection: Connection, key: string): void {
       onNote: (code, detail) => note(door, guest, code, detail),
     });
   });
+}
+
+/** The other end went away, as every command that is done does, and a reset says no more than that. */
+function isGone(error: Error): boolean {
+  return ['ECONNRESET', 'EPIPE'].includes(systemCode(error));
 }
 
 function logIn(door: Door, guest: Guest, host: CharterHost): void {

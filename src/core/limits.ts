@@ -79,7 +79,9 @@ export const apiSilenceMs = 60_000;
 /** Requests of one connection that are under way at once; more wait in the socket. */
 export const apiRequestsMax = 1_000;
 /** How long a command without memd, or a memd that starts, waits for whoever holds the home to release it. */
-export const homeLockWaitMs = 3_000;
+export const homeLockWaitMs = 2_000;
+/** How long the first append of a process waits for peers to say what they hold of this host's own log. */
+export const ownLogAskMs = 2_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 

@@ -10,15 +10,18 @@ import Database from 'better-sqlite3';
 import { diskError, isOperatingError, OperatingError, printable, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
 
-declare const held: unique symbol;
+declare const proof: unique symbol;
 
 /** Proof that this process holds the lock of a home. */
 export interface HomeLock {
   readonly home: Home;
   /** Gives the lock back. Safe to call twice. */
   release(): void;
-  readonly [held]: true;
+  readonly [proof]: true;
 }
+
+/** The lock files that this process holds: one that nobody referred to would be collected, closed, and so given back. */
+const held = new Set<Database.Database>();
 
 /** What the note beside the lock says. */
 export interface LockOwner {
@@ -44,10 +47,9 @@ export function lockHome(home: Home, options: { program: string; now: Date }): H
     database.close();
     throw lockError(error, home);
   }
-  let open = true;
+  held.add(database);
   const release = (): void => {
-    if (!open) return;
-    open = false;
+    if (!held.delete(database)) return;
     fs.rmSync(home.lockNote, { force: true });
     database.close();
   };

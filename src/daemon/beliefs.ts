@@ -5,7 +5,8 @@
 import type { Logger } from 'pino';
 import { foldLines, setCharter, type Fold } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
-import type { VerifiedLine } from '../core/log.ts';
+import type { HostKeySpan, VerifiedLine } from '../core/log.ts';
+import type { Charter } from '../core/trust/charter.ts';
 import type { ViewCache } from '../core/views/selection.ts';
 import type { StateDatabase } from '../store/database.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
@@ -39,7 +40,10 @@ export interface Beliefs {
   readonly fold: () => Promise<Fold>;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
   readonly take: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
-  /** Puts the fold under the trust set as it is now. */
+  /**
+   * Puts the fold under the trust set as it is now. Logs are read again if it says something else of one that is here. No
+   * append may be under way.
+   */
   readonly recharter: () => Promise<void>;
   /** Brings everything derived up to date. */
   readonly settle: () => Promise<void>;
@@ -87,7 +91,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     trust,
     progress,
     onLoaded(lines) {
-      const current = derived.isCurrent({ ...inputsOf(book.oids(), trust()), cuts: book.cuts() });
+      const current = derived.isCurrent({ ...inputsOf(book.oids(), trust().hash), cuts: book.cuts() });
       if (!current) derived.startAnew(lines, { damaged: false });
       if (derived.filesAreBehind()) derived.touchFiles(book.logs());
     },
@@ -100,7 +104,8 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       const fold = await keeper.latest();
       const cuts = book.cuts();
       const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
-      await derived.flush(fold, { ...inputsOf(book.oids(), trust()), cuts, tips: tipsIn(book), damaged });
+      // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
+      await derived.flush(fold, { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged });
       await heads.write(book, trust());
     },
     (error) => log?.error({ err: error }, 'cannot write what is derived'),
@@ -116,16 +121,11 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     },
     fold: keeper.latest,
     take: (name, lines, oid) => takeLines(parts, { log: name, lines, oid }),
-    recharter: async () => {
-      setCharter(await keeper.latest(), trust().charter, trust().hash);
-      derived.touchAll();
-      tell('all');
-      settleSoon();
-    },
+    recharter: () => recharter(parts, options),
     settle: settler.now,
     read: async () => {
       const untouched =
-        !keeper.isAskedFor() && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust()));
+        !keeper.isAskedFor() && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust().hash));
       if (!untouched) await settler.now();
       return derived.database();
     },
@@ -172,6 +172,17 @@ async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: Ta
   settleSoon();
 }
 
+async function recharter(parts: Parts, { repository, trust, progress }: BeliefsOptions): Promise<void> {
+  const { keeper, derived, tell, settleSoon } = parts;
+  const fold = await keeper.latest();
+  const { charter, hash } = trust();
+  if (readsOtherwise(repository, fold.charter, charter)) return rebuildAll(parts, progress);
+  setCharter(fold, charter, hash);
+  derived.touchAll();
+  tell('all');
+  settleSoon();
+}
+
 async function rebuildAll(parts: Parts, progress: (text: string) => void, damage?: DatabaseDamage): Promise<void> {
   const { keeper, derived, settler, tell, log } = parts;
   await settler.stop();
@@ -191,8 +202,24 @@ export function requireSoundHeads(beliefs: Beliefs): void {
   if (fault !== undefined) throw fault;
 }
 
-function inputsOf(oids: Readonly<Record<string, string>>, trust: TrustState): DerivedInputs {
-  return { oids, trust: trust.hash, rules: rulesVersion };
+function inputsOf(oids: Readonly<Record<string, string>>, trust: string): DerivedInputs {
+  return { oids, trust, rules: rulesVersion };
+}
+
+/**
+ * Whether a log in the repository reads differently under another charter: its host has other keys, is none any more, or
+ * is one again. A host that is merely new has no log here yet.
+ */
+function readsOtherwise(repository: Repository, before: Charter, after: Charter): boolean {
+  const names = new Set([...before.hosts.keys(), ...after.hosts.keys()]);
+  return [...names].some((name) => {
+    const [old, now] = [before, after].map(({ hosts }) => JSON.stringify(hosts.get(name)?.spans.map(printSpan) ?? []));
+    return old !== now && commitOf(repository, name) !== null;
+  });
+}
+
+function printSpan({ key, from, upto }: HostKeySpan): readonly unknown[] {
+  return [...key, from, upto];
 }
 
 /** The logs as the database has them: the same as the book while it is up to date. */

@@ -142,7 +142,7 @@ function assemble(parts: Parts): Engine {
       const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
       trust = state;
       if (report.added.length + report.unsupported.length > 0) {
-        await beliefs.recharter();
+        await queue.alone(() => beliefs.recharter());
         options.onCharter?.();
       }
       return report;

@@ -80,7 +80,7 @@ describe('a log that is no extension of ours', () => {
 
   test('a rewrite that the host did not sign is not called a fork', async () => {
     const pair = await startPair();
-    const forged = makeLines('alpha', start, ['one', 'TWO', 'three', 'four'], 11);
+    const forged = makeLines('alpha', start, ['one', 'TWO', 'three', 'four'], { key: 11 });
     announce(pair.alpha, await writeLog(pair.alpha.repository, text(forged)), last(forged));
     expect(await expectRefused(pair)).toMatchObject({ code: 'NOT_EXTENSION', seq: 2, forked: false });
   });
@@ -146,7 +146,7 @@ describe('a log with a fault', () => {
     ['a changed body', (lines) => text(lines).map((line) => line.replace('five', 'FIVE')), 5],
     [
       'a signature by another key',
-      (lines) => text([...lines.slice(0, 1), ...makeLines('alpha', lines[0] as Line, ['five', 'six'], 11)]),
+      (lines) => text([...lines.slice(0, 1), ...makeLines('alpha', lines[0] as Line, ['five', 'six'], { key: 11 })]),
       5,
     ],
     ['a missing line', (lines) => text([lines[0] as Line, lines[2] as Line]), 5],

@@ -34,12 +34,12 @@ export function meshOps(...names: readonly string[]): TrustOp[] {
   return [genesis, ...added];
 }
 
-/** Builds lines of a log, signed, after a tip. */
+/** Builds lines of a log, signed, after a tip. `key`: number of the key that signs, that of the host if not given. */
 export function makeLines(
   log: string,
   from: { seq: number; link: string },
   texts: readonly string[],
-  key: number = hostKeys[log] ?? 99,
+  { key = hostKeys[log] ?? 99, mesh = meshId }: { readonly key?: number; readonly mesh?: string } = {},
 ): Line[] {
   const lines: Line[] = [];
   let { seq, link } = from;
@@ -49,7 +49,7 @@ export function makeLines(
     const body = must(
       makeBody(
         { kind: 'question', subject: 'note/test', content },
-        { mesh: meshId, host: log, session: 'test', at: '2026-07-27T15:04:05.000Z', nonce },
+        { mesh, host: log, session: 'test', at: '2026-07-27T15:04:05.000Z', nonce },
       ),
     );
     const line = buildLine({ body, auth: null, log, seq, prev: link }, (message) =>
@@ -170,7 +170,7 @@ export async function startNode(
     trust: async (...ops) => void (await admitTrust(ops, '')),
     append: async (...texts) => {
       writer ??= await openLogWriter({ repository, host: name, meshId });
-      const lines = makeLines(name, tips.get(name) ?? { seq: 0, link: meshId }, texts, key);
+      const lines = makeLines(name, tips.get(name) ?? { seq: 0, link: meshId }, texts, { key });
       const { oid } = await writer.append(lines);
       note(name, lines, oid);
     },

@@ -20,7 +20,6 @@ export interface InjectedRecord {
   readonly head: readonly string[];
   /** sha256 of the text. */
   readonly view: string;
-  readonly root?: string;
   readonly trust?: string;
   readonly heads?: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
   /** Subject, scope, id of the served claim or null, 1 when it was stale then. */

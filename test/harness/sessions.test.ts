@@ -88,9 +88,9 @@ test('what each session was told is recorded with the input that it came from', 
   await start();
   const stdin = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart', source: 'startup', cwd: '/' });
   addedText(await runHook(host.home, ['codex', 'SessionStart'], stdin), 'SessionStart');
-  const { root, heads } = await host.json<{ root: string; heads: object }>('status');
+  const { trust, heads } = await host.json<{ trust: string; heads: object }>('status');
   const record = JSON.parse(readFileSync(join(host.home, 'injected.jsonl'), 'utf8')) as Record<string, unknown>;
-  expect(record).toMatchObject({ harness: 'codex', session: 's1', agent: '', event: 'SessionStart', root, heads });
+  expect(record).toMatchObject({ harness: 'codex', session: 's1', agent: '', event: 'SessionStart', trust, heads });
   expect(record['view']).toMatch(/^[0-9a-f]{64}$/);
 });
 

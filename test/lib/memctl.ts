@@ -24,6 +24,8 @@ export interface World {
   readonly home: string;
   /** Folder in which commands run by default. */
   readonly work: string;
+  /** What commands find in their environment, and nothing else. */
+  readonly env: Readonly<Record<string, string>>;
   /** Writes config.toml. */
   configure(text: string): void;
   run(args: readonly string[], options?: { readonly cwd?: string }): Promise<Ran>;
@@ -61,6 +63,7 @@ export function newWorld(): World {
     folder,
     home: env.MEMD_HOME,
     work,
+    env,
     configure: (text) => writeFileSync(join(at('config/memd'), 'config.toml'), text),
     run,
     json: async (args, options) => {

@@ -25,11 +25,14 @@ export function makeCommand(cli: Cli): Command {
       const id = await approveOp(cli, { op: 'class-add', args: { name, ...args }, keyFile: key });
       cli.output.result({ id }, () => [`class ${name} added by trust op ${id}`]);
     });
-  const list = new Command('list').description('classes of the charter').action(async () => {
-    const { classes } = await cli.call('charter', {});
-    cli.output.result(classes, () =>
-      classes.map((one) => `${one.name}: ${one.claims ?? 'no claims'}, ${one.description}`),
-    );
-  });
+  const list = new Command('list')
+    .description('classes of the charter')
+    .addHelpText('after', '\nExample:\n  memctl class list')
+    .action(async () => {
+      const { classes } = await cli.call('charter', {});
+      cli.output.result(classes, () =>
+        classes.map((one) => `${one.name}: ${one.claims ?? 'no claims'}, ${one.description}`),
+      );
+    });
   return new Command('class').description('classes of subjects').addCommand(add).addCommand(list);
 }

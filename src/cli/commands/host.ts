@@ -32,6 +32,7 @@ function requestCommand(cli: Cli): Command {
     .option('--host <NAME>', 'name of this host; default: from the machine name')
     .option('--listen <ADDR:PORT>', 'where its ssh server will listen')
     .option('--address <URL>', 'where other hosts reach it, ssh://HOST:PORT')
+    .addHelpText('after', '\nExample:\n  memctl host request --host beta --address ssh://beta.lan:7422')
     .action(async (options: { host?: string; listen?: string; address?: string }) => {
       const host = options.host ?? slugOf(hostname(), 'host');
       const made = await requestHost({
@@ -109,12 +110,15 @@ async function confirmHost(cli: Cli, request: HostRequest, yes: boolean): Promis
 }
 
 function listCommand(cli: Cli): Command {
-  return new Command('list').description('hosts of the charter').action(async () => {
-    const { hosts } = await cli.call('charter', {});
-    cli.output.result(hosts, () =>
-      hosts.map(
-        (host) => `${host.host} ${host.status} ${host.address || '(cannot be dialled)'} seq ${host.seq} ${host.key}`,
-      ),
-    );
-  });
+  return new Command('list')
+    .description('hosts of the charter')
+    .addHelpText('after', '\nExample:\n  memctl host list --json')
+    .action(async () => {
+      const { hosts } = await cli.call('charter', {});
+      cli.output.result(hosts, () =>
+        hosts.map(
+          (host) => `${host.host} ${host.status} ${host.address || '(cannot be dialled)'} seq ${host.seq} ${host.key}`,
+        ),
+      );
+    });
 }

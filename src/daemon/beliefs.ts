@@ -102,10 +102,12 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const settler = createSettler(
     async () => {
       const fold = await keeper.latest();
-      const cuts = book.cuts();
-      const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
       // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
-      await derived.flush(fold, { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged });
+      await derived.flush(fold, () => {
+        const cuts = book.cuts();
+        const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
+        return { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged };
+      });
       await heads.write(book, trust());
     },
     (error) => log?.error({ err: error }, 'cannot write what is derived'),

@@ -57,7 +57,7 @@ export interface Derived {
    * Writes what was noted. Cheap when nothing was. A file that cannot be written is a fault, told by `fileFault`, and
    * tried again at the next flush: what is believed can be asked for all the same.
    */
-  flush(fold: Fold, from: DerivedFrom): Promise<void>;
+  flush(fold: Fold, from: () => DerivedFrom): Promise<void>;
   fileFault(): OperatingError | undefined;
   /** What the view files of an audience are made with; forgets what changes. Not to be kept. */
   viewCache(audience: string): ViewCache;
@@ -66,12 +66,17 @@ export interface Derived {
 
 interface Pending {
   subjects: Set<string> | 'all';
-  /** Lines that are in no row yet. */
+  /** Lines that are in no plain copy yet; the first `rows` of them are in the database. */
   lines: Line[];
+  rows: number;
   dirty: boolean;
 }
 
-const nothing = (): Pending => ({ subjects: new Set(), lines: [], dirty: false });
+const nothing = (): Pending => ({ subjects: new Set(), lines: [], rows: 0, dirty: false });
+
+/** What one turn of the event loop may write: a request never waits longer than for these. */
+const subjectsPerStep = 100;
+const linesPerStep = 2_000;
 
 interface ViewCaches {
   readonly of: (audience: string) => ViewCache;
@@ -144,12 +149,13 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       pending.dirty = true;
     },
     touchAll() {
-      pending = { ...pending, subjects: 'all', dirty: true };
+      pending.subjects = 'all';
+      pending.dirty = true;
       caches.clear();
     },
     startAnew(lines, { damaged }) {
       clear(damaged);
-      pending = { subjects: 'all', lines: [...lines], dirty: true };
+      pending = { ...nothing(), subjects: 'all', lines: [...lines], dirty: true };
       caches.clear();
     },
     touchFiles,
@@ -157,29 +163,62 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     async flush(fold, from) {
       const { dirty, lines } = pending;
       // What cannot be written stays noted.
-      if (dirty) writeDatabase(database, fold, { ...pending, from });
+      if (dirty) await writeInSteps(database, fold, pending);
+      if (dirty) writeDatabase(database, fold, pending, from());
       pending = nothing();
-      if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from.damaged);
+      if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from().damaged);
     },
     fileFault: () => fault,
     close: () => database.close(),
   };
 }
 
-function writeDatabase(database: StateDatabase, fold: Fold, change: Pending & { readonly from: DerivedFrom }): void {
+/**
+ * Writes most of a large change, step by step, and strikes it off. The database says nothing about its inputs meanwhile:
+ * a crash in between costs a rebuild. What comes in while it runs is added to the same change.
+ */
+async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pending): Promise<void> {
+  if (noted(pending, fold).size <= subjectsPerStep && pending.lines.length - pending.rows <= linesPerStep) return;
+  database.write({ meta: { oids: '' } });
+  while (pending.lines.length - pending.rows > linesPerStep) {
+    database.write({ lines: pending.lines.slice(pending.rows, pending.rows + linesPerStep).map(lineRow) });
+    pending.rows += linesPerStep;
+    await nextTurn();
+  }
+  for (let subjects = noted(pending, fold); subjects.size > subjectsPerStep; subjects = noted(pending, fold)) {
+    const step = subjects.values().take(subjectsPerStep).toArray();
+    database.write({ events: eventRows(fold, step), records: recordRows(fold, step) });
+    for (const subject of step) subjects.delete(subject);
+    await nextTurn();
+  }
+}
+
+function noted(pending: Pending, fold: Fold): Set<string> {
+  if (pending.subjects === 'all') pending.subjects = new Set(['', ...subjectsOf(fold)]);
+  return pending.subjects;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resume) => {
+    setImmediate(resume);
+  });
+}
+
+/** Writes what is left of a change, and what all rows were made from, at one moment. */
+function writeDatabase(database: StateDatabase, fold: Fold, pending: Pending, from: DerivedFrom): void {
   const state = readState(fold);
-  const subjects = change.subjects === 'all' ? ['', ...subjectsOf(fold)] : [...change.subjects];
+  const subjects = noted(pending, fold);
   database.write({
     events: eventRows(fold, subjects),
     records: recordRows(fold, subjects),
-    lines: change.lines.map(lineRow),
+    lines: pending.lines.slice(pending.rows).map(lineRow),
     alarms: alarmRows(fold),
     meta: {
-      ...inputsOf(change.from),
+      ...inputsOf(from),
       root: state.root,
       counts: JSON.stringify(state.counts),
-      cuts: JSON.stringify(change.from.cuts),
-      tips: JSON.stringify(change.from.tips),
+      cuts: JSON.stringify(from.cuts),
+      tips: JSON.stringify(from.tips),
       files: 'due',
     },
   });

@@ -186,7 +186,7 @@ async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pendin
     await nextTurn();
   }
   for (let subjects = noted(pending, fold); subjects.size > subjectsPerStep; subjects = noted(pending, fold)) {
-    const step = subjects.values().take(subjectsPerStep).toArray();
+    const step = firstOf(subjects, subjectsPerStep);
     database.write({ events: eventRows(fold, step), records: recordRows(fold, step) });
     for (const subject of step) subjects.delete(subject);
     await nextTurn();
@@ -196,6 +196,15 @@ async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pendin
 function noted(pending: Pending, fold: Fold): Set<string> {
   if (pending.subjects === 'all') pending.subjects = new Set(['', ...subjectsOf(fold)]);
   return pending.subjects;
+}
+
+function firstOf(names: Iterable<string>, count: number): string[] {
+  const first: string[] = [];
+  for (const name of names) {
+    if (first.length === count) break;
+    first.push(name);
+  }
+  return first;
 }
 
 function nextTurn(): Promise<void> {

@@ -3,7 +3,7 @@
  * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
  */
 import type { Logger } from 'pino';
-import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
+import { appendBatchMax, homeLockWaitMs, ownLogAskMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
@@ -23,6 +23,7 @@ import type { Config } from './config.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
+import { createOwnLogFirst, requireOwnLogWhole } from './own-log-first.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 import { Refusal } from './refusal.ts';
@@ -133,8 +134,14 @@ function assemble(parts: Parts): Engine {
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const { config } = options;
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
-  const queue = openQueue(parts, keys, beliefs);
   const peerBook = createPeerBook();
+  const addressOf = (host: string): string | undefined =>
+    config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address;
+  const queue = openQueue(parts, {
+    keys,
+    beliefs,
+    requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, { host: identity.host, home: home.dir, addressOf }),
+  });
   const locks = createLocks();
   // One at a time: each grows the set that the one before it left.
   const admitTrust = (ops: readonly TrustOp[], via: string): Promise<Added> =>
@@ -148,8 +155,15 @@ function assemble(parts: Parts): Engine {
       return report;
     });
   const peers = createPeers({
-    node: meshNode(parts, { keys, beliefs, trust: () => trust, admitTrust }),
-    addressOf: (host) => config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address,
+    node: meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust }),
+    addressOf,
+  });
+  const ownLogFirst = createOwnLogFirst({
+    peerBook,
+    peers: () => [...trust.charter.hosts.keys()].filter((host) => host !== identity.host),
+    waitMs: ownLogAskMs,
+    // memd runs a cycle when it starts.
+    ask: async () => (daemon ? undefined : askHeads({ beliefs, peers, peerBook })),
   });
   return {
     daemon,
@@ -166,7 +180,7 @@ function assemble(parts: Parts): Engine {
     targets,
     charter: () => trust.charter,
     trust: () => trust,
-    append: (transaction) => queue.submit(transaction),
+    append: (transaction) => ownLogFirst(() => queue.submit(transaction)),
     admitTrust,
     rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
     alone: (work) => queue.alone(work),
@@ -182,12 +196,19 @@ function assemble(parts: Parts): Engine {
   };
 }
 
+/** What peers hold, asked by a command without memd; nothing is fetched. */
+async function askHeads({ beliefs, peers, peerBook }: Pick<Engine, 'beliefs' | 'peers' | 'peerBook'>): Promise<void> {
+  await beliefs.fold();
+  const now = new Date().toISOString();
+  for (const outcome of await peers.cycle({ headsOnly: true, deadlineMs: ownLogAskMs })) peerBook.note(outcome, now);
+}
+
 function openQueue(
   { repository, identity, meshId }: Parts,
-  keys: HostKeys,
-  beliefs: Beliefs,
+  own: { readonly keys: HostKeys; readonly beliefs: Beliefs; readonly requireWhole: () => void },
 ): AppendQueue<Transaction, readonly AppendedJson[]> {
-  const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, beliefs });
+  const { keys, ...rest } = own;
+  const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, ...rest });
   return createAppendQueue({
     sizeOf: (transaction) => transaction.events.length,
     batchMax: appendBatchMax,
@@ -203,9 +224,10 @@ function meshNode(
     readonly beliefs: Beliefs;
     readonly trust: () => TrustState;
     readonly admitTrust: (ops: readonly TrustOp[], via: string) => Promise<Added>;
+    readonly peerBook: PeerBook;
   },
 ): MeshNode {
-  const { keys, beliefs, trust, admitTrust } = live;
+  const { keys, beliefs, trust, admitTrust, peerBook } = live;
   return {
     meshId,
     host: identity.host,
@@ -217,6 +239,7 @@ function meshNode(
     trust,
     holdsTrustOp: (id) => trust().set.held.has(id),
     admitTrust,
+    onHeads: (peer, heads) => peerBook.heard(peer, heads),
     admitLines: ({ log, lines, tip }) => beliefs.take(log, lines, tip.oid),
   };
 }

@@ -34,6 +34,8 @@ export interface OwnWriterOptions {
   readonly meshId: string;
   readonly key: SigningKey;
   readonly beliefs: Beliefs;
+  /** Refuses while peers hold more of this log than the book does. */
+  readonly requireWhole: () => void;
 }
 
 export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
@@ -44,6 +46,7 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       const fold = await beliefs.fold();
       requireSoundLog(beliefs.book, host);
       requireSoundHeads(beliefs);
+      if (await tookOver(options, fold)) writer = undefined;
       const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
       const { prepared, denials } = await gateTransactions(made, fold, host);
       const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
@@ -198,6 +201,21 @@ async function openWriter(options: OwnWriterOptions, fold: Fold): Promise<LogWri
   throw new OperatingError('REF_CHANGED', `log ${host}: the branch is at ${branch}, memd holds ${ours}`, {
     hint: 'another program moved the branch of this host: memctl verify, then restore it or restart memd',
   });
+}
+
+/**
+ * Refuses OWN_LOG_BEHIND. A peer may have seen a line that an earlier write left without our knowing, or that a person
+ * brought back beside a running memd: what the branch holds more is taken over first. @returns true when that was so.
+ */
+async function tookOver(options: OwnWriterOptions, fold: Fold): Promise<boolean> {
+  try {
+    options.requireWhole();
+    return false;
+  } catch {
+    await takeWhatPersisted(options, fold);
+    options.requireWhole();
+    return true;
+  }
 }
 
 async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {

@@ -1,5 +1,5 @@
 /** What is known of each peer: the three different answers down, behind and empty, and what it refused or was refused. */
-import type { Heads } from '../mesh/heads.ts';
+import type { Heads, HeadsTip } from '../mesh/heads.ts';
 import type { MeshAlarm, PeerOutcome } from '../mesh/node.ts';
 
 export interface PeerHealth {
@@ -16,6 +16,12 @@ export interface PeerBook {
   of(peer: string): PeerHealth | undefined;
   /** Notes the outcome of one cycle. @returns true when the state or the reason changed. */
   note(outcome: PeerOutcome, now: string): boolean;
+  /** Notes what a peer says it holds, while the cycle with it still runs. */
+  heard(peer: string, heads: Heads): void;
+  /** Resolves once each of these peers was heard, or a cycle with it is over. */
+  known(peers: readonly string[]): Promise<void>;
+  /** What peers last said they hold of a log. */
+  offersOf(log: string): readonly { readonly peer: string; readonly tip: HeadsTip }[];
   alarms(): readonly MeshAlarm[];
   /** Address that hosts last told each other: a hint, never trust. */
   hint(host: string): string | undefined;
@@ -23,7 +29,29 @@ export interface PeerBook {
 
 export function createPeerBook(): PeerBook {
   const peers = new Map<string, PeerHealth>();
+  const said = new Map<string, Heads>();
+  const waiting = new Set<() => void>();
+  const tell = (): void => waiting.forEach((check) => check());
   return {
+    heard(peer, heads) {
+      said.set(peer, heads);
+      tell();
+    },
+    known: (names) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (!names.every((name) => said.has(name) || peers.has(name))) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+    offersOf: (log) =>
+      [...said].flatMap(([peer, { heads }]) => {
+        const tip = heads[log];
+        return tip === undefined ? [] : [{ peer, tip }];
+      }),
     of: (peer) => peers.get(peer),
     note(outcome, now) {
       const before = peers.get(outcome.peer);
@@ -37,6 +65,7 @@ export function createPeerBook(): PeerBook {
         heads: outcome.heads ?? before?.heads,
         alarms: reached ? outcome.alarms : (before?.alarms ?? []),
       });
+      tell();
       return before?.state !== outcome.state || before.reason !== reason;
     },
     alarms: () => [...peers.values()].flatMap((peer) => peer.alarms),

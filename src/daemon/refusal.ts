@@ -34,6 +34,7 @@ export type RefusalCode =
   | 'SERVICE_UNSUPPORTED'
   | 'HOME_UNREADABLE'
   | 'OWN_LOG_DAMAGED'
+  | 'OWN_LOG_BEHIND'
   | 'STOPPING';
 
 export interface RefusalOptions {

@@ -54,6 +54,8 @@ export interface MeshNode {
     ops: readonly TrustOp[],
     via: string,
   ): Promise<Pick<Added, 'added' | 'pending' | 'dropped' | 'unsupported'>>;
+  /** Told what a peer says it holds, before anything of it is fetched. */
+  onHeads?(peer: string, heads: Heads): void;
   /** Takes over lines that the mesh admitted. */
   admitLines(admitted: AdmittedLines): void | Promise<void>;
 }

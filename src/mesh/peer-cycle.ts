@@ -35,6 +35,8 @@ export interface CycleContext {
   readonly memory: PeerMemory;
   /** On the monotonic clock of `performance.now()`. */
   readonly deadlineAt: number;
+  /** Asks for the heads, and fetches nothing. */
+  readonly headsOnly: boolean;
 }
 
 interface Draft {
@@ -57,7 +59,9 @@ export async function runPeerCycle(context: CycleContext): Promise<PeerOutcome> 
     if (!heads.ok) draft.fault = { code: heads.code, detail: heads.detail };
     else {
       draft.heads = heads.value;
-      await exchange(context, heads.value, draft);
+      context.node.onHeads?.(context.peer, heads.value);
+      if (context.headsOnly) noteOwnLog(context, heads.value.heads[context.node.host], draft);
+      else await exchange(context, heads.value, draft);
     }
   } catch (error) {
     draft.fault = {

@@ -20,6 +20,8 @@ export interface CycleOptions {
   readonly only?: readonly string[];
   /** For each peer; default 6 min, which a first fetch must fit in. */
   readonly deadlineMs?: number;
+  /** Asks what they hold, and fetches nothing. */
+  readonly headsOnly?: boolean;
 }
 
 export interface Peers {
@@ -71,7 +73,7 @@ export function createPeers(options: PeersOptions): Peers {
     return peer;
   }
 
-  async function cycleWith(host: string, deadlineMs: number): Promise<PeerOutcome> {
+  async function cycleWith(host: string, deadlineMs: number, headsOnly: boolean): Promise<PeerOutcome> {
     if (closed) return downOutcome(host, { code: 'CLOSED', detail: 'this host is stopping' });
     if (running.has(host)) return downOutcome(host, { code: 'TIMEOUT', detail: 'its last cycle is still running' });
     const peer = peerOf(host);
@@ -80,7 +82,8 @@ export function createPeers(options: PeersOptions): Peers {
     const connection = during(peer.connection, giveUp.signal);
     const deadlineAt = performance.now() + deadlineMs;
     const { memory } = peer;
-    const done = runPeerCycle({ node, shared, running: fetches, connection, peer: host, memory, deadlineAt });
+    const fixed = { node, shared, running: fetches, connection, peer: host, memory };
+    const done = runPeerCycle({ ...fixed, deadlineAt, headsOnly });
     running.set(host, { giveUp, done });
     void done.finally(() => running.delete(host));
     return withDeadline(done, deadlineMs, () => {
@@ -91,10 +94,10 @@ export function createPeers(options: PeersOptions): Peers {
   }
 
   return {
-    cycle: ({ only, deadlineMs = cycleDeadlineMs } = {}) => {
+    cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false } = {}) => {
       const hosts = only ?? [...node.charter().hosts.keys()].filter((host) => host !== node.host);
       forgetOthers(node, peers);
-      return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs)));
+      return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs, headsOnly)));
     },
     async close() {
       closed = true;

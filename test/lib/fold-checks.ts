@@ -174,7 +174,9 @@ function brokenService({ before, after, host }: Attack, was: SubjectRecord, is: 
   if (nothingLeft && !ownWord) return "R1 another host's belief was removed and nothing is left";
   const replaced = shown !== undefined && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
   if (!replaced) return undefined;
-  if (!is.flags.includes('revised')) return "R2 another host's belief was replaced and the record does not say so";
+  // Parked: a signer withdrew what it says, and the attacker showed the withdrawn body. Else it was revised.
+  const named = eventView(after, claim.id)?.status === 'parked' || is.flags.includes('revised');
+  if (!named) return "R2 another host's belief was replaced and the record does not say so";
   return shown.stale === is.flags.includes('stale')
     ? undefined
     : 'R2 a belief was replaced by a stale claim that looks fresh';

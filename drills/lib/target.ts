@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DrillContext } from './drill.ts';
 import type { DrillProcess } from './process.ts';
+import { writerHost, writerMeshId } from './writer.ts';
 
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 
@@ -41,9 +42,9 @@ function writerTarget(context: DrillContext, home: string): Target {
   const args = [path.join(root, 'drills', 'lib', 'writer.ts'), '--home', home];
   return {
     name: 'writer',
-    host: 'alpha',
+    host: writerHost,
     home,
-    meshId: () => '5'.repeat(64),
+    meshId: () => writerMeshId,
     verify: () => undefined,
     start: () => startTarget(context, { command: process.execPath, args, home, env: {} }),
   };

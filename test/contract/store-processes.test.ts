@@ -17,13 +17,14 @@ const script = (home: string, name: string): string => `
   const { openRepository, prepareRepository } = await import(${JSON.stringify(`${source}/git/repository.ts`)});
   const { openLogWriter } = await import(${JSON.stringify(`${source}/log-writer.ts`)});
   const home = openHome(${JSON.stringify(home)});
+  let tries = 0;
   for (let round = 0; round < 20; ) {
     let lock;
     try {
       lock = lockHome(home, { program: ${JSON.stringify(name)}, now: new Date() });
     } catch (error) {
       if (error.code !== 'HOME_LOCKED') throw error;
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+      await new Promise((resolve) => setTimeout(resolve, tries++ % 5));
       continue;
     }
     const repository = openRepository(home.repository);

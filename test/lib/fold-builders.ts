@@ -84,22 +84,23 @@ export function fakeAuth(signer: string, sshsig = 'good'): Auth {
 
 export type Fields = Partial<Omit<Body, 'kind' | 'subject'>>;
 
-/** How a line is carried: in whose log (the host's own by default), approved by whom, or broken how. */
+/** How a line is carried: in whose log (the host's own by default), approved by whom (or with what), or broken how. */
 export interface Carriage {
   readonly log?: string;
   readonly sign?: string;
   readonly sshsig?: string;
+  readonly auth?: Auth;
   readonly fault?: 'FIELD_VALUE' | 'UNKNOWN_VERSION' | 'HOLE';
 }
 
 /** A line as the fold takes it. Place in the chain and host signature are none of its business. */
 export function fakeLine(place: { log: string; seq: number }, body: Body, carriage: Carriage = {}): FoldLine {
-  const { fault, sign, sshsig } = carriage;
+  const { fault, sign, sshsig, auth = sign === undefined ? null : fakeAuth(sign, sshsig) } = carriage;
   const line = {
     ...place,
     v: fault === 'UNKNOWN_VERSION' ? 2 : 1,
     prev: meshId,
-    auth: sign === undefined ? null : fakeAuth(sign, sshsig),
+    auth,
     id: eventId(body),
     body: fault === undefined ? body : null,
     fault: fault ?? null,

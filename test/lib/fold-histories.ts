@@ -10,17 +10,6 @@ import { fakeLine, meshId, type Carriage } from './fold-builders.ts';
 
 export type Random = () => number;
 
-/** mulberry32: the same numbers on every host. */
-export function randomFrom(seed: number): Random {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 export const hosts = ['alpha', 'beta', 'gamma'] as const;
 export const subjects = ['note/one', 'note/two', 'policy/one'] as const;
 export const scopes = ['*', 'web', 'api'] as const;

@@ -17,12 +17,12 @@ import {
   linesOf,
   pick,
   randomAttack,
-  randomFrom,
   randomHistory,
   split,
   type Random,
   type Step,
 } from './fold-histories.ts';
+import { randomFrom } from './random.ts';
 
 const charter = fakeCharter();
 /** bob is not a signer yet, and neither policy nor staff are declared. */

@@ -9,6 +9,11 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
 }
 
+/** The numbers alone. */
+export function randomFrom(seed: number): () => number {
+  return createRandom(seed).next;
+}
+
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

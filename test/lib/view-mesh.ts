@@ -1,10 +1,11 @@
 /** A small mesh folded in memory, for tests of what is read out of a fold. Signatures are stood for by names. */
 import { charterOf, type Charter } from '../../src/core/trust/charter.ts';
 import { addOps, emptyTrustSet, trustHash } from '../../src/core/trust/set.ts';
-import { eventId, makeBody, type Body, type BodyInput } from '../../src/core/event.ts';
+import { makeBody, type Body, type BodyInput } from '../../src/core/event.ts';
 import { createFold, foldLines, type Changed, type Fold, type FoldLine } from '../../src/core/fold/fold.ts';
 import { renderViews, type ViewName, type ViewOptions } from '../../src/core/views/render.ts';
 import { viewSourceOf } from '../../src/core/views/view-source.ts';
+import { fakeLine } from './fold-builders.ts';
 import { genesisOf, must } from './trust-ops.ts';
 
 const genesis = genesisOf(undefined, {
@@ -59,7 +60,7 @@ export function viewMesh(): ViewMesh {
         nonce: count.toString(16).padStart(32, '0'),
       };
       const body = must(makeBody(input, stamp));
-      const line = lineOf(body, { log: host, seq, signer });
+      const line = fakeLine({ log: host, seq }, body, signer === undefined ? {} : { sign: signer });
       lines.push(line);
       return { id: line.id, body, line };
     },
@@ -69,29 +70,6 @@ export function viewMesh(): ViewMesh {
       return changed;
     },
   };
-}
-
-/** A line as the fold takes it; chain and signature are not looked at there. */
-export function lineOf(
-  body: Body,
-  at: { readonly log: string; readonly seq: number; readonly signer?: string | undefined },
-): FoldLine {
-  const auth = at.signer === undefined ? null : { key: 'SHA256:x', signer: at.signer, sshsig: '' };
-  const line = {
-    v: 1,
-    log: at.log,
-    seq: at.seq,
-    prev: '',
-    auth,
-    id: eventId(body),
-    body,
-    fault: null,
-    held: null,
-    link: '',
-    sig: '',
-    text: '',
-  };
-  return line as unknown as FoldLine;
 }
 
 /** The files of one audience after everything said is folded. */

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { brokenEquality, brokenSafety } from '../lib/fold-search.ts';
-import { hosts, randomFrom, type Step } from '../lib/fold-histories.ts';
+import { hosts, type Step } from '../lib/fold-histories.ts';
+import { randomFrom } from '../lib/random.ts';
 
 interface Regression {
   readonly note: string;

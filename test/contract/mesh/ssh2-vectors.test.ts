@@ -1,50 +1,16 @@
 /** Outside vectors for the ssh server: raw bytes before login, and every kind of request after it. */
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import ssh2, { type Client, type ClientChannel } from 'ssh2';
-import { expect, onTestFinished, test } from 'vitest';
+import type { Client, ClientChannel } from 'ssh2';
+import { expect, test } from 'vitest';
 import { parseExecRequest } from '../../../src/mesh/exec-request.ts';
-import { startSshServer, type SshServer } from '../../../src/mesh/ssh-server.ts';
-import { initRepository } from '../../../src/store/git/repository.ts';
-import { charterHosts, testHost } from '../../e2e/mesh/hosts.ts';
-import { temporaryFolder } from '../../lib/temporary.ts';
+import type { SshServer } from '../../../src/mesh/ssh-server.ts';
+import { logIn, serveAlpha } from '../../e2e/mesh/door.ts';
 import { readOutsideJson, withOutsideVectors } from '../../lib/outside-vectors.ts';
 
-const alpha = testHost('alpha');
-const beta = testHost('beta');
+const serve = async (loginGraceMs = 400): Promise<SshServer> => (await serveAlpha({ loginGraceMs })).server;
 
-async function serve(loginGraceMs = 400): Promise<SshServer> {
-  const repositoryDir = join(temporaryFolder(), 'repo.git');
-  await initRepository(repositoryDir, { host: 'alpha' });
-  const server = await startSshServer({
-    hostKey: alpha.sshPem,
-    repositoryDir,
-    listen: { address: '127.0.0.1', port: 0 },
-    charterHosts: () => charterHosts(alpha, beta),
-    heads: () => 'heads',
-    loginGraceMs,
-  });
-  onTestFinished(() => server.close());
-  return server;
-}
-
-async function login(server: SshServer): Promise<Client> {
-  const client = new ssh2.Client();
-  onTestFinished(() => void client.end());
-  await new Promise((resolve, reject) => {
-    client.on('ready', () => resolve(undefined)).on('error', reject);
-    // Without strictVendor: false ssh2 refuses OpenSSH's own requests by itself, and nothing of ours would be tried.
-    client.connect({
-      host: '127.0.0.1',
-      port: server.port,
-      username: 'memd',
-      privateKey: beta.sshPem,
-      hostVerifier: () => true,
-      strictVendor: false,
-    });
-  });
-  return client;
-}
+/** Without strictVendor: false ssh2 refuses OpenSSH's own requests by itself, and nothing of ours would be tried. */
+const login = (server: SshServer): Promise<Client> => logIn(server, { strictVendor: false });
 
 interface Ended {
   readonly code: number | null | undefined;

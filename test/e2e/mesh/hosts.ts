@@ -1,8 +1,6 @@
 /** Hosts for tests of the mesh: keys that come from the name, charter entries, key files for the stock ssh client. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { CharterHost } from '../../../src/core/trust/charter.ts';
 import { publicKeyOf, signingKeyFromSeed, type SigningKey } from '../../../src/crypto/ed25519.ts';
 import { sha256 } from '../../../src/crypto/hash.ts';
@@ -56,13 +54,6 @@ export function charterEntry(host: TestHost, address = ''): CharterHost {
 
 export function charterHosts(...hosts: TestHost[]): Map<string, CharterHost> {
   return new Map(hosts.map((host) => [host.name, charterEntry(host)]));
-}
-
-/** A folder that goes away with the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'memd-mesh-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Private key file as OpenSSH wants it. */

@@ -1,30 +1,13 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import { peerConnection, type PeerConnection, type PeerConnectionOptions } from '../../../src/mesh/ssh-client.ts';
-import { startSshServer, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
-import { initRepository } from '../../../src/store/git/repository.ts';
-import { charterHosts, temporaryFolder, testHost } from './hosts.ts';
+import type { SshServer, SshServerOptions } from '../../../src/mesh/ssh-server.ts';
+import { alpha, beta, serveAlpha } from './door.ts';
+import { testHost } from './hosts.ts';
 
-const alpha = testHost('alpha');
-const beta = testHost('beta');
 const how = { bytesMax: 1_000, deadlineMs: 2_000 };
-
-async function serve(options: Partial<SshServerOptions> = {}): Promise<SshServer> {
-  const repositoryDir = join(temporaryFolder(), 'repo.git');
-  await initRepository(repositoryDir, { host: 'alpha' });
-  const server = await startSshServer({
-    hostKey: alpha.sshPem,
-    repositoryDir,
-    listen: { address: '127.0.0.1', port: 0 },
-    charterHosts: () => charterHosts(alpha, beta),
-    heads: () => 'heads',
-    ...options,
-  });
-  onTestFinished(() => server.close());
-  return server;
-}
+const serve = async (options?: Partial<SshServerOptions>): Promise<SshServer> => (await serveAlpha(options)).server;
 
 function dial(port: number, options: Partial<PeerConnectionOptions> = {}): PeerConnection {
   const connection = peerConnection({

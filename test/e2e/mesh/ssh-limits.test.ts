@@ -1,34 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import ssh2, { type Client, type ClientChannel } from 'ssh2';
+import type { Client, ClientChannel } from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import { printFetchRequest } from '../../../src/mesh/fetch-v2.ts';
-import { startSshServer, type ServerNote, type SshServer } from '../../../src/mesh/ssh-server.ts';
-import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
-import { temporaryFolder } from '../../lib/temporary.ts';
+import type { SshServer } from '../../../src/mesh/ssh-server.ts';
+import type { Repository } from '../../../src/store/git/repository.ts';
+import { logIn, serveAlpha, type Door } from './door.ts';
 import { git, writeCommit, writeTree } from './hostile.ts';
-import { charterHosts, testHost } from './hosts.ts';
 
-const alpha = testHost('alpha');
-const beta = testHost('beta');
+/** Somebody who has not logged in is given this long. */
+const graceMs = 700;
 
-async function serve(): Promise<{ server: SshServer; notes: ServerNote[]; repository: Repository }> {
-  const repository = await initRepository(join(temporaryFolder(), 'repo.git'), { host: 'alpha' });
-  const notes: ServerNote[] = [];
-  const server = await startSshServer({
-    hostKey: alpha.sshPem,
-    repositoryDir: repository.gitDir,
-    listen: { address: '127.0.0.1', port: 0 },
-    charterHosts: () => charterHosts(alpha, beta),
-    heads: () => 'heads',
-    loginGraceMs: 700,
-    onNote: (note) => notes.push(note),
-  });
-  onTestFinished(() => server.close());
-  return { server, notes, repository };
-}
+const serve = (): Promise<Door> => serveAlpha({ loginGraceMs: graceMs });
 
 function open(server: SshServer): Socket {
   const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
@@ -37,23 +21,6 @@ function open(server: SshServer): Socket {
 }
 
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()));
-
-async function login(server: SshServer): Promise<Client> {
-  const client = new ssh2.Client();
-  onTestFinished(() => void client.end());
-  await new Promise((resolve, reject) => {
-    client.on('ready', () => resolve(undefined)).on('error', reject);
-    client.connect({
-      host: '127.0.0.1',
-      port: server.port,
-      username: 'memd',
-      privateKey: beta.sshPem,
-      hostVerifier: () => true,
-    });
-  });
-  client.on('error', () => undefined);
-  return client;
-}
 
 function exec(client: Client, command: string): Promise<ClientChannel> {
   return new Promise(
@@ -109,23 +76,24 @@ test('a fifth connection from one address that has not logged in is closed at on
     'LOGIN_TIMEOUT',
     'TOO_MANY_CONNECTIONS',
   ]);
-  expect(await (await exec(await login(server), 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
+  expect(await (await exec(await logIn(server), 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
 });
 
 test('a logged-in connection is not counted among strangers, and is not timed out', async () => {
   const { server } = await serve();
   const clients = [];
-  for (let index = 0; index < 6; index++) clients.push(await login(server));
-  await new Promise((resolve) => setTimeout(resolve, 900));
+  for (let index = 0; index < 6; index++) clients.push(await logIn(server));
+  // Whoever comes after them and does not log in is timed out: by then their grace would be over too.
+  await closed(open(server));
   for (const client of clients)
     expect(await (await exec(client, 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
 });
 
 test('of nine connections of one host the oldest is ended', async () => {
   const { server } = await serve();
-  const first = await login(server);
+  const first = await logIn(server);
   const gone = new Promise<void>((resolve) => void first.once('close', () => resolve()));
-  for (let index = 0; index < 8; index++) await login(server);
+  for (let index = 0; index < 8; index++) await logIn(server);
   await gone;
   expect(server.connections()).toBe(8);
 });
@@ -134,7 +102,7 @@ test.runIf(existsSync('/proc'))(
   'the upload-pack child goes when its channel closes, and when the connection breaks',
   async () => {
     const { server, repository } = await serve();
-    const client = await login(server);
+    const client = await logIn(server);
     const channel = await exec(client, "git-upload-pack '/log'");
     await until(() => uploadPacks(repository) === 1);
     channel.close();
@@ -150,10 +118,10 @@ test.runIf(existsSync('/proc'))(
 test('children are bounded over all peers: the next one is told to come back', async () => {
   const { server } = await serve();
   for (let connection = 0; connection < 4; connection++) {
-    const client = await login(server);
+    const client = await logIn(server);
     for (let index = 0; index < 4; index++) await exec(client, "git-upload-pack '/log'");
   }
-  const channel = await exec(await login(server), "git-upload-pack '/log'");
+  const channel = await exec(await logIn(server), "git-upload-pack '/log'");
   const said = new Promise((resolve) => channel.stderr.once('data', (data: Buffer) => resolve(data.toString())));
   const code = await new Promise((resolve) => channel.on('close', resolve).resume());
   expect([code, await said]).toEqual([75, 'memd: busy, try again later\n']);
@@ -161,7 +129,7 @@ test('children are bounded over all peers: the next one is told to come back', a
 
 test('sessions that are opened and closed without a command end the connection after a while', async () => {
   const { server } = await serve();
-  const client = await login(server);
+  const client = await logIn(server);
   const gone = new Promise((resolve) => void client.once('close', () => resolve('closed')));
   const wire = (
     client as unknown as {
@@ -183,7 +151,7 @@ test.runIf(existsSync('/proc'))(
     git(repository, 'update-ref', 'refs/heads/log/alpha', commit);
     // Packed, upload-pack has nothing to compress and sends as fast as it is read.
     git(repository, 'repack', '-adq');
-    const client = await login(server);
+    const client = await logIn(server);
     const channel = (await exec(client, "git-upload-pack '/log'")) as ClientChannel & {
       readonly outgoing: { readonly id: number };
     };

@@ -10,7 +10,8 @@ import {
   type SshServerOptions,
 } from '../../../src/mesh/ssh-server.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
-import { charterEntry, charterHosts, keyFile, temporaryFolder, testHost } from './hosts.ts';
+import { temporaryFolder } from '../../lib/temporary.ts';
+import { charterEntry, charterHosts, keyFile, testHost } from './hosts.ts';
 
 const alpha = testHost('alpha');
 const beta = testHost('beta');

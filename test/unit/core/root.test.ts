@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../../src/crypto/hash.ts';
 import { emptyTree, rootOf, setLeaf } from '../../../src/core/root.ts';
-import { randomFrom } from '../../lib/fold-histories.ts';
+import { randomFrom } from '../../lib/random.ts';
 
 const context = { rules: 1, trust: 'b'.repeat(64) };
 

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson, type JsonValue } from '../../../../src/crypto/canonical.ts';
 import type { Auth, Body } from '../../../../src/core/event.ts';
 import { eventId } from '../../../../src/core/event.ts';
-import { createFold, eventView, foldLines, type FoldLine } from '../../../../src/core/fold/fold.ts';
+import { createFold, eventView, foldLines } from '../../../../src/core/fold/fold.ts';
 import { charterOf } from '../../../../src/core/trust/charter.ts';
 import { addOps, emptyTrustSet, trustHash } from '../../../../src/core/trust/set.ts';
+import { fakeLine } from '../../../lib/fold-builders.ts';
 import { approveEvent, craig, genesisOf, sshsigOf, testSigner } from '../../../lib/trust-ops.ts';
 
 const mallory = testSigner('craig', 66);
@@ -25,22 +26,8 @@ const body: Body = {
 const message = canonicalJson(body as unknown as JsonValue);
 
 function verdictOf(auth: Auth): unknown {
-  const line = {
-    v: 1,
-    log: 'beta',
-    seq: 1,
-    prev: '',
-    auth,
-    id: eventId(body),
-    body,
-    fault: null,
-    held: null,
-    link: '',
-    sig: '',
-    text: '',
-  };
   const fold = createFold(charterOf(set), trustHash(set));
-  foldLines(fold, [line as unknown as FoldLine]);
+  foldLines(fold, [fakeLine({ log: 'beta', seq: 1 }, body, { auth })]);
   return eventView(fold, eventId(body));
 }
 

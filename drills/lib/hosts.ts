@@ -14,6 +14,13 @@ export interface CtlResult {
   readonly stderr: string;
 }
 
+export interface RunOptions {
+  readonly input?: string | Uint8Array;
+  /** Over the environment of this process; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+}
+
 export interface TestHost {
   readonly name: string;
   readonly home: string;
@@ -23,8 +30,11 @@ export interface TestHost {
   ctl(...args: readonly string[]): Promise<CtlResult>;
   /** Runs memctl --json, requires exit 0, and gives its document. */
   json<T>(...args: readonly string[]): Promise<T>;
-  /** Starts memd and waits until it serves. Its schedule is slow: cycles are asked for by `fetch`. */
-  start(): Promise<DrillProcess>;
+  /**
+   * Starts memd, at another address for a copy of another host's home, and waits until it serves. Its schedule is slow:
+   * cycles are asked for by `fetch`.
+   */
+  start(at?: string): Promise<DrillProcess>;
 }
 
 export interface HostOptions {
@@ -46,8 +56,7 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
   const env = { ...isolated(folder), ...options.environment };
-  const ctl = (...args: readonly string[]): Promise<CtlResult> =>
-    runNode([join(bin, 'memctl'), '--home', home, ...args], env);
+  const ctl = (...args: readonly string[]): Promise<CtlResult> => runMemctl(['--home', home, ...args], { env });
   return {
     name,
     home,
@@ -59,10 +68,10 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
       if (code !== 0) throw new Error(`memctl ${args.join(' ')} on ${name}: exit ${code}: ${stderr}${stdout}`);
       return JSON.parse(stdout) as T;
     },
-    async start() {
+    async start(at = address) {
       const memd = startProcess({
         command: process.execPath,
-        args: [join(bin, 'memd'), '--home', home, '--listen', address, '--sync', neverSync, '--json'],
+        args: [join(bin, 'memd'), '--home', home, '--listen', at, '--sync', neverSync, '--json'],
         env,
       });
       options.started(memd);
@@ -73,7 +82,7 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
 }
 
 /** Environment without anything of the person who runs the test. */
-function isolated(folder: string): Record<string, string> {
+export function isolated(folder: string): Record<string, string> {
   return {
     XDG_CONFIG_HOME: join(folder, 'config'),
     XDG_CACHE_HOME: join(folder, 'cache'),
@@ -97,17 +106,21 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Runs node to its end, at most two minutes. */
-function runNode(args: readonly string[], env: Readonly<Record<string, string>>): Promise<CtlResult> {
+/** Runs memctl to its end, at most two minutes, with exactly these arguments. Without input its stdin is closed. */
+export function runMemctl(args: readonly string[], options: RunOptions): Promise<CtlResult> {
+  const { input, cwd, env } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...args], {
+    const child = spawn(process.execPath, [join(bin, 'memctl'), ...args], {
+      cwd,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       timeout: 120_000,
     });
     let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    // A command that refuses before it has read everything closes the pipe.
+    child.stdin?.on('error', () => undefined).end(input);
     child.on('error', reject);
     child.on('close', (code) => resolve({ code: code ?? 255, stdout, stderr }));
   });

@@ -6,7 +6,8 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { commandTable } from '../../src/cli/command-table.ts';
 import type { Cli } from '../../src/cli/context.ts';
-import { openBench, runMemctl, type BenchHost } from '../lib/hosts-bench.ts';
+import { runMemctl } from '../../drills/lib/hosts.ts';
+import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();
 let alpha: BenchHost;

@@ -1,20 +1,18 @@
 /** Real hosts for the tests of one file: laid out when asked for, ended and removed after the last test. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openApi, type ApiConnection } from '../../drills/lib/api.ts';
-import { layHost, type CtlResult, type TestHost } from '../../drills/lib/hosts.ts';
-import { startProcess, type DrillProcess } from '../../drills/lib/process.ts';
-
-export interface RunOptions {
-  readonly input?: string | Uint8Array;
-  /** Beside, or over, the environment of the bench. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly cwd?: string;
-}
+import {
+  isolated,
+  layHost,
+  runMemctl,
+  type CtlResult,
+  type RunOptions,
+  type TestHost,
+} from '../../drills/lib/hosts.ts';
+import type { DrillProcess } from '../../drills/lib/process.ts';
 
 /** An error as `--json` prints it. */
 export interface ErrorJson {
@@ -50,11 +48,6 @@ export interface Bench {
   adopt(process: DrillProcess): void;
 }
 
-const memctl = fileURLToPath(new URL('../../bin/memctl', import.meta.url));
-const memdFile = fileURLToPath(new URL('../../bin/memd', import.meta.url));
-/** A cron expression that never comes while a test runs. */
-const neverSync = '0 0 0 1 1 *';
-
 /** Call it once at the top of a test file. */
 export function openBench(): Bench {
   const started: DrillProcess[] = [];
@@ -83,14 +76,7 @@ export function openBench(): Bench {
         ...host,
         ...runsOf(host.home, base),
         repository: join(host.home, 'repo.git'),
-        start: () => host.start(),
-        async startAt(address) {
-          const args = [memdFile, '--home', host.home, '--listen', address, '--sync', neverSync, '--json'];
-          const memd = startProcess({ command: process.execPath, args, env: base });
-          adopt(memd);
-          await memd.line(/"ready":true/);
-          return memd;
-        },
+        startAt: (address) => host.start(address),
         memd: () => lastOf(own),
         async stop() {
           lastOf(own).signal('SIGTERM');
@@ -110,16 +96,6 @@ function lastOf(processes: readonly DrillProcess[]): DrillProcess {
   const last = processes.at(-1);
   if (last === undefined) throw new Error('no memd was started');
   return last;
-}
-
-function isolated(folder: string): Record<string, string> {
-  return {
-    XDG_CONFIG_HOME: join(folder, 'config'),
-    XDG_CACHE_HOME: join(folder, 'cache'),
-    HOME: folder,
-    MEMD_HOME: '',
-    SSH_AUTH_SOCK: '',
-  };
 }
 
 function runsOf(
@@ -148,23 +124,4 @@ function runsOf(
       return (JSON.parse(stdout) as { error: ErrorJson }).error;
     },
   };
-}
-
-/** Runs memctl to its end with exactly these arguments; an environment value of undefined takes the variable away. */
-export function runMemctl(args: readonly string[], options: RunOptions): Promise<CtlResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [memctl, ...args], {
-      cwd: options.cwd,
-      env: { ...process.env, ...options.env },
-      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      timeout: 60_000,
-    });
-    let [stdout, stderr] = ['', ''];
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    // A command that refuses before it has read everything closes the pipe.
-    child.stdin?.on('error', () => undefined).end(options.input);
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code: code ?? 255, stdout, stderr }));
-  });
 }

@@ -39,6 +39,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['rebuild', () => import('./commands/rebuild.ts')],
   ['mcp', () => import('./commands/mcp.ts')],
   ['export', () => import('./commands/export.ts')],
+  ['doctor', () => import('./commands/doctor.ts')],
   ['service', () => import('./commands/service.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],

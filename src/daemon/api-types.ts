@@ -175,6 +175,21 @@ export interface VerifyJson {
   readonly problems: readonly string[];
 }
 
+/** One thing that doctor looked at. */
+export interface CheckJson {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  /** What to do about it. */
+  readonly fix?: string;
+}
+
+export interface DoctorJson {
+  readonly ok: boolean;
+  readonly checks: readonly CheckJson[];
+  readonly notChecked: readonly string[];
+}
+
 /** What `export` wrote. */
 export interface ExportedJson {
   readonly dir: string;

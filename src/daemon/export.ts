@@ -10,9 +10,12 @@ import { sha256Hex } from '../crypto/hash.ts';
 import { realDisk, syncDirectories } from '../store/disk.ts';
 import { diskError, systemCode } from '../store/errors.ts';
 import type { ExportedJson } from './api-types.ts';
+import type { Identity } from './identity.ts';
 import { Refusal } from './refusal.ts';
 import { headsOf, type Snapshot, type SnapshotLog } from './snapshot.ts';
 import { version } from './version.ts';
+
+type OwnSnapshot = Snapshot & { readonly identity: Identity };
 
 interface ExportedFile {
   readonly bytes: number;
@@ -53,7 +56,7 @@ function whyInUse(folder: string): string | undefined {
  * Writes the export beside its place and moves it there when it is whole and durable: a folder of that name is never half
  * an export. Errors: FOLDER_IN_USE, `DISK_FAILED`, `DISK_FULL`.
  */
-export async function writeExport(snapshot: Snapshot, { folder, at }: ExportOptions): Promise<ExportedJson> {
+export async function writeExport(snapshot: OwnSnapshot, { folder, at }: ExportOptions): Promise<ExportedJson> {
   requireFreeFolder(folder);
   const temporary = `${folder}.tmp-${process.pid}`;
   try {
@@ -71,7 +74,7 @@ export async function writeExport(snapshot: Snapshot, { folder, at }: ExportOpti
   }
 }
 
-async function writeFiles(snapshot: Snapshot, folder: string, at: string) {
+async function writeFiles(snapshot: OwnSnapshot, folder: string, at: string) {
   const files: Record<string, ExportedFile> = {};
   const write = async (name: string, lines: readonly (string | Uint8Array)[]): Promise<void> => {
     files[name] = await writeDurably(path.join(folder, name), lines);

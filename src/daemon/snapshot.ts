@@ -20,8 +20,14 @@ import { readTrustState, type TrustState } from './trust-keeper.ts';
 
 export interface SnapshotLog {
   readonly host: string;
+  /** Commit of the branch. */
+  readonly oid: string;
   /** Every line that could be read, usable or not: text, or bytes where they are not UTF-8. */
   readonly lines: readonly (string | Uint8Array)[];
+  /** Links of the usable lines. */
+  readonly links: readonly string[];
+  /** Claimed time of the last usable line that has a body; '' without one. */
+  readonly at: string;
   /** Last usable line. */
   readonly seq: number;
   readonly link: string;
@@ -30,7 +36,6 @@ export interface SnapshotLog {
 }
 
 export interface Snapshot {
-  readonly identity: Identity;
   readonly mesh: string;
   readonly trust: TrustState;
   /** By host name. */
@@ -39,8 +44,21 @@ export interface Snapshot {
   readonly fold: Fold;
 }
 
-/** Reads the mesh of a home. Refuses NO_MESH, NOT_ENROLLED; fails as the store does where the trust set cannot be read. */
-export async function readSnapshot(home: string, progress: (text: string) => void): Promise<Snapshot> {
+export interface SnapshotOptions {
+  /** Folder of the repository. */
+  readonly repository: string;
+  /** Pinned mesh id. */
+  readonly mesh: string;
+  /** Every signature, not the last one of each log alone. */
+  readonly verifyEvery: boolean;
+  readonly progress: (text: string) => void;
+}
+
+/** Reads the mesh of a home that is one. Refuses NO_MESH, NOT_ENROLLED; fails as `readRepository` does. */
+export async function readSnapshot(
+  home: string,
+  progress: (text: string) => void,
+): Promise<Snapshot & { readonly identity: Identity }> {
   const paths = openHome(home);
   const identity = readIdentity(paths);
   const { mesh } = identity;
@@ -51,7 +69,14 @@ export async function readSnapshot(home: string, progress: (text: string) => voi
       hint: 'memctl join ssh://HOST:PORT --mesh ID',
     });
   }
-  const repository = openRepository(paths.repository);
+  const snapshot = await readRepository({ repository: paths.repository, mesh, verifyEvery: true, progress });
+  return { ...snapshot, identity };
+}
+
+/** Reads and verifies a repository; damage in a log is told beside what could be read. Fails where there is no trust set. */
+export async function readRepository(options: SnapshotOptions): Promise<Snapshot> {
+  const { mesh, verifyEvery, progress } = options;
+  const repository = openRepository(options.repository);
   const trust = await readTrustState(repository, mesh);
   if (!trust.set.held.has(mesh)) {
     throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${mesh}`, {
@@ -62,24 +87,25 @@ export async function readSnapshot(home: string, progress: (text: string) => voi
   const logs: SnapshotLog[] = [];
   for (const [host, oid] of listLogs(repository)) {
     progress(`reading log ${host}`);
-    const read = await readOne(repository, { host, oid, mesh, member: trust.charter.hosts.get(host) });
+    const read = await readOne(repository, { host, oid, mesh, verifyEvery, member: trust.charter.hosts.get(host) });
     foldLines(fold, read.usable);
     logs.push(read.log);
   }
-  return { identity, mesh, trust, logs, fold };
+  return { mesh, trust, logs, fold };
 }
 
 interface Branch {
   readonly host: string;
   readonly oid: string;
   readonly mesh: string;
+  readonly verifyEvery: boolean;
   /** Undefined: the charter names no such host, so nothing of the log is usable. */
   readonly member: CharterHost | undefined;
 }
 
 async function readOne(
   repository: Repository,
-  { host, oid, mesh, member }: Branch,
+  { host, oid, mesh, verifyEvery, member }: Branch,
 ): Promise<{ readonly log: SnapshotLog; readonly usable: readonly VerifiedLine[] }> {
   const lines: (string | Uint8Array)[] = [];
   let damage: string | undefined;
@@ -91,12 +117,25 @@ async function readOne(
   }
   if (member === undefined) {
     const problem = damage ?? `log ${host} belongs to no host of the charter`;
-    return { log: { host, lines, seq: 0, link: mesh, problem }, usable: [] };
+    return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem }, usable: [] };
   }
   const from = { seq: 0, link: mesh };
-  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, verifyEvery: true }, lines);
+  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, verifyEvery }, lines);
   const cut = fault && `log ${host} is cut at line ${fault.seq}: ${fault.code}: ${fault.detail}`;
-  return { log: { host, lines, seq: tip.seq, link: tip.link, problem: cut ?? damage }, usable };
+  const at = usable.findLast(({ body }) => body !== null)?.body?.at ?? '';
+  return {
+    log: {
+      host,
+      oid,
+      lines,
+      links: usable.map(({ link }) => link),
+      at,
+      seq: tip.seq,
+      link: tip.link,
+      problem: cut ?? damage,
+    },
+    usable,
+  };
 }
 
 /** The heads vector of a snapshot. */

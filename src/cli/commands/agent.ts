@@ -1,18 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join, resolve } from 'node:path';
 import { Argument, Command } from 'commander';
 import { applyInstall, applyUninstall, knownInstall, launcherOf } from '../../agent/harness/apply-install.ts';
-import type { InstallContext } from '../../agent/harness/apply-install.ts';
 import type { InstallScope } from '../../agent/harness/harness-files.ts';
 import { harnessNames, type HarnessName } from '../../agent/harness/harness.ts';
 import { installStatus, type InstallStatus } from '../../agent/harness/install-status.ts';
 import { planInstall, planUninstall, type Plan } from '../../agent/harness/plan-install.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import { version } from '../../daemon/version.ts';
 import type { Cli } from '../context.ts';
 import { changeLines } from '../change-lines.ts';
+import { installContext, packageRoot, readSkill } from '../install-context.ts';
 
 interface AgentFlags {
   readonly project?: string | true;
@@ -44,7 +42,7 @@ function installCommand(cli: Cli): Command {
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  memctl agent install claude-code')
     .action(async (harness: HarnessName, flags: AgentFlags) => {
-      const context = contextOf(cli);
+      const context = installContext(cli.home());
       const scope = scopeOf(harness, flags);
       const plan = planInstall({
         scope,
@@ -68,7 +66,7 @@ function uninstallCommand(cli: Cli): Command {
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  memctl agent uninstall claude-code')
     .action(async (harness: HarnessName, flags: AgentFlags) => {
-      const context = contextOf(cli);
+      const context = installContext(cli.home());
       const scope = scopeOf(harness, flags);
       const launcher = launcherOf(context).file;
       const plan = planUninstall({ scope, env: process.env, launcher, known: knownInstall(context, scope) });
@@ -87,7 +85,7 @@ function statusCommand(cli: Cli): Command {
       '\nExit code: 0 installed and working, or not installed; 1 altered, of another version or not working\nExample:\n  memctl agent status',
     )
     .action((harness: HarnessName | undefined, flags: AgentFlags) => {
-      const context = contextOf(cli);
+      const context = installContext(cli.home());
       const skill = readSkill();
       const names = harness === undefined ? harnessNames : [harness];
       const found = names.map((name) => installStatus(context, scopeOf(name, flags), skill));
@@ -96,24 +94,6 @@ function statusCommand(cli: Cli): Command {
         state === 'not installed' || (state === 'installed' && selfTest?.ok !== false);
       if (!found.every(sound)) process.exitCode = 1;
     });
-}
-
-/** Folder of the installed package: of a checkout, or below node_modules. */
-const packageRoot = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
-
-function contextOf(cli: Cli): InstallContext {
-  return {
-    env: process.env,
-    user: homedir(),
-    home: cli.home(),
-    node: process.execPath,
-    memctl: join(packageRoot, 'bin', 'memctl'),
-    version,
-  };
-}
-
-function readSkill(): string {
-  return readFileSync(join(packageRoot, 'skills', 'memd', 'SKILL.md'), 'utf8');
 }
 
 function scopeOf(harness: HarnessName, { project }: AgentFlags): InstallScope {

@@ -1,0 +1,150 @@
+/** Checks of what is stored: the repository, what was last seen of it, the logs, and what is derived from them. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { editedViews } from '../../daemon/queries/view-edits.ts';
+import { runOrdinary } from '../../store/git/porcelain.ts';
+import { openRepository } from '../../store/git/repository.ts';
+import { checkLastHead, checkLastTrust, readLastHeads } from '../../store/last-heads.ts';
+import { schemaVersion } from '../../store/database-rows.ts';
+import { fine, wrong, type Check, type Finding } from './checks.ts';
+
+const restore = 'docs/operations.md, Damage; before anything else: memctl export DIR';
+
+const repository: Check = {
+  name: 'repository',
+  inHome: true,
+  look: async ({ home }) => {
+    const { objectDir } = openRepository(home.repository);
+    const empty = emptyObjects(objectDir);
+    if (empty.length > 0) return wrong(`${empty.length} empty object files, the first ${empty[0]}`, restore);
+    const args = ['fsck', '--connectivity-only', '--no-dangling', '--no-progress'];
+    const { code, stdout, stderr } = await runOrdinary({
+      args,
+      cwd: home.repository,
+      gitDir: home.repository,
+      deadlineMs: 120_000,
+    });
+    const said = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('notice:'));
+    if (code === 0) return fine('git finds everything that branches name');
+    return wrong(
+      `git fsck: ${said.slice(0, 3).join('; ')}${said.length > 3 ? ` and ${said.length - 3} more` : ''}`,
+      restore,
+    );
+  },
+};
+
+/** What a power cut leaves of an object that was not durable. git does not look into files that it only has to find. */
+function emptyObjects(folder: string): string[] {
+  const folders = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  const files = folders.flatMap((name) => readdirSync(join(folder, name)).map((file) => join(folder, name, file)));
+  return files.filter((file) => statSync(file, { throwIfNoEntry: false })?.size === 0);
+}
+
+const logs: Check = {
+  name: 'logs',
+  inHome: true,
+  look: async (room) => {
+    const snapshot = await room.snapshot();
+    const { host } = room.identity();
+    const bad = snapshot.logs.flatMap(({ problem }) => problem ?? []);
+    const own = snapshot.logs.find((log) => log.host === host);
+    if (own?.problem !== undefined) return wrong(`${own.problem}: nothing is appended until it is mended`, restore);
+    if (bad.length > 0) return wrong(bad.join('; '), `what stands before is used; ${restore}`);
+    return fine(snapshot.logs.map((log) => `${log.host}:${log.seq}`).join(' ') || 'none yet');
+  },
+};
+
+const lastHeads: Check = {
+  name: 'last heads',
+  inHome: true,
+  look: async (room) => {
+    const { heads, state } = readLastHeads(room.home);
+    if (state !== 'read')
+      return fine(`last-heads.json is ${state}: it is written again, and until then nothing is compared`);
+    const snapshot = await room.snapshot();
+    const now = new Map(snapshot.logs.map((log) => [log.host, log]));
+    for (const [host, last] of Object.entries(heads.logs)) {
+      const log = now.get(host);
+      checkLastHead(host, last, {
+        oid: log?.oid ?? null,
+        lines: log?.seq ?? 0,
+        linkAt: (seq) => log?.links[seq - 1],
+      });
+    }
+    const { oid, set } = snapshot.trust;
+    checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: set.held.size + set.unsupported.size });
+    return fine('no branch says less than it did');
+  },
+};
+
+const database: Check = {
+  name: 'database',
+  inHome: true,
+  look: async ({ home }) => {
+    if (!existsSync(home.database)) return fine('not made yet; it is derived');
+    const { default: Database } = await import('better-sqlite3');
+    try {
+      const opened = new Database(home.database, { readonly: true, fileMustExist: true, timeout: 2_000 });
+      try {
+        const version = Number(opened.pragma('user_version', { simple: true }));
+        if (version !== schemaVersion) return fine(`of another version (${version}): made again at the next start`);
+        const [said] = opened.pragma('quick_check(1)') as { quick_check: string }[];
+        return said?.quick_check === 'ok'
+          ? fine('sound; rows are checked when they are read')
+          : damaged(said?.quick_check);
+      } finally {
+        opened.close();
+      }
+    } catch (error) {
+      return damaged(error instanceof Error ? error.message : String(error));
+    }
+  },
+};
+
+function damaged(what = ''): Finding {
+  return wrong(`state.sqlite: ${what}`, 'it is derived: memctl rebuild');
+}
+
+const views: Check = {
+  name: 'views',
+  inHome: true,
+  look: ({ home }) => {
+    const audiences = existsSync(home.views) ? readdirSync(home.views) : [];
+    const edits = editedViews(home, audiences);
+    if (edits.length === 0) return fine('as they were written');
+    return wrong(edits.join('; '), 'say what the edit says with memctl; views are generated');
+  },
+};
+
+/** Clocks of two machines differ by this much without a fault. */
+const clockSlackMs = 5 * 60_000;
+/** Nothing was ever written before this. */
+const earliest = Date.UTC(2026, 0, 1);
+
+const clock: Check = {
+  name: 'clock',
+  inHome: true,
+  look: async (room) => {
+    const fix =
+      'set the clock (timedatectl); clocks decide nothing in the fold, but every age that is shown is of them';
+    const said = new Date(room.now).toISOString();
+    if (room.now < earliest) return wrong(`the clock says ${said}`, fix);
+    const { logs: all } = await room.snapshot();
+    const future = all.filter(({ at }) => Date.parse(at) - room.now > clockSlackMs);
+    const own = future.find(({ host }) => host === room.identity().host);
+    if (own !== undefined) return wrong(`it says ${said}, and this host's own last event ${own.at}`, fix);
+    const [other] = future;
+    if (other !== undefined)
+      return wrong(
+        `it says ${said}, and the last event of ${other.host} ${other.at}`,
+        `${fix}, here or on ${other.host}`,
+      );
+    const newest = all
+      .map(({ at }) => at)
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .at(-1);
+    return fine(`it says ${said}; newest event ${newest === undefined || newest === '' ? 'none yet' : newest}`);
+  },
+};
+
+export const dataChecks: readonly Check[] = [repository, logs, lastHeads, database, views, clock];

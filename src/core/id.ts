@@ -1,8 +1,7 @@
 /** Ids and slugs: the two kinds of name that formats, command line and views share. Source: docs/format.md, section 3. */
 
-/** Hex digits shown to people, and the fewest that are accepted back as a unique prefix. */
+/** Hex digits shown to people. */
 const idShownDigits = 12;
-const idPrefixMin = 8;
 
 /** True for 64 lower-case hex digits: an id of an event or trust op, or a link. Pure. */
 export function isId(text: unknown): text is string {
@@ -28,12 +27,6 @@ export function isSlug(text: unknown): text is string {
 /** The first 12 digits of an id, for people. Pure. */
 export function shortId(id: string): string {
   return id.slice(0, idShownDigits);
-}
-
-/** Ids that begin with `prefix`, in the order given; none when the prefix is no hex of 8 to 64 digits. Pure. */
-export function matchIdPrefix(prefix: string, ids: Iterable<string>): readonly string[] {
-  if (prefix.length < idPrefixMin || !isHex(prefix, prefix.length)) return [];
-  return [...ids].filter((id) => id.startsWith(prefix));
 }
 
 /** True for a list of at least one id, strictly ascending: sorted and unique. Pure. */

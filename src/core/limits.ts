@@ -85,6 +85,9 @@ export const ownLogAskMs = 2_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 
+/** Bytes of a commit that is read, ours or a peer's; ours have about 300. */
+export const commitBytesMax = 65_536;
+
 /** Fetch: bytes beyond the announced size; idle and whole-call deadlines; commits and objects of one round. */
 export const fetchSlackBytes: number = 1_048_576;
 export const fetchIdleMs = 30_000;

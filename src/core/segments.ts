@@ -28,15 +28,6 @@ export function segmentPath(index: number): string {
   return `${parts.map((part) => String(Math.floor(part)).padStart(2, '0')).join('/')}.jsonl`;
 }
 
-/** Index of a segment path, or undefined for any other name. Pure. */
-export function segmentIndex(path: string): number | undefined {
-  const match = /^([0-6]\d)\/([0-6]\d)\/([0-6]\d)\.jsonl$/.exec(path);
-  if (match === null) return undefined;
-  const parts = match.slice(1).map(Number);
-  if (parts.some((part) => part >= segmentFanout)) return undefined;
-  return parts.reduce((index, part) => index * segmentFanout + part, 0);
-}
-
 /**
  * Where the next lines (without newline) go: each to the open segment, unless that holds `segmentSealBytes` already,
  * then to the next. Undefined when the log is full. Pure.

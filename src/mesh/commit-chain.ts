@@ -2,14 +2,12 @@
  * The commits between what we hold and what a peer offers. A log is linear: one parent each. What a commit says besides
  * its tree and parents (names, dates, message) is never used.
  */
+import { commitBytesMax } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeCommit } from '../store/git/object-id.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
 import { runGit, type ObjectView } from '../store/git/repository.ts';
 import { isObjectId } from './fetch-v2.ts';
-
-/** Bytes of one commit; ours have about 300. */
-const commitBytesMax = 65_536;
 
 /** Commits in order, oldest first, the offered one last. `descends`: the first one's parent is the commit we hold. */
 export interface CommitChain {

@@ -7,14 +7,8 @@ import { extendLog, extendLogInSteps, type HostKeySpan, type LogExtension, type 
 import { parseLine } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
-import {
-  logError,
-  readLogLayout,
-  readSegments,
-  type LogLayout,
-  type LogTreeFault,
-  type SegmentLines,
-} from '../store/log-tree.ts';
+import { logError, readLogLayout, readSegments, type LogLayout, type SegmentLines } from '../store/log-tree.ts';
+import type { TreeFaultCode } from '../store/tree-fault.ts';
 import type { LogBase } from './log-base.ts';
 import type { AdmissionFaultCode } from './node.ts';
 
@@ -81,9 +75,9 @@ const treeFaultCodes = {
   NOT_A_COMMIT: 'NOT_A_COMMIT',
   TREE_SHAPE: 'TREE_SHAPE',
   TOO_LARGE: 'TOO_LARGE',
-} as const satisfies Record<LogTreeFault, AdmissionFaultCode>;
+} as const satisfies Record<TreeFaultCode, AdmissionFaultCode>;
 
-export function treeFault(fault: { readonly code: LogTreeFault; readonly detail: string }): AdmissionFault {
+export function treeFault(fault: { readonly code: TreeFaultCode; readonly detail: string }): AdmissionFault {
   return { code: treeFaultCodes[fault.code], detail: fault.detail };
 }
 
@@ -201,10 +195,10 @@ function divergence(context: JudgeContext, mine: { seq: number; prev: string }, 
 
 type StreamedLine =
   | { readonly line: RawLine; readonly content: Buffer }
-  | { readonly fault: { readonly code: LogTreeFault; readonly detail: string } };
+  | { readonly fault: { readonly code: TreeFaultCode; readonly detail: string } };
 
 async function* lineStream(
-  segments: AsyncGenerator<{ ok: true; value: SegmentLines } | { ok: false; code: LogTreeFault; detail: string }>,
+  segments: AsyncGenerator<{ ok: true; value: SegmentLines } | { ok: false; code: TreeFaultCode; detail: string }>,
 ): AsyncGenerator<StreamedLine> {
   for await (const part of segments) {
     if (!part.ok) {

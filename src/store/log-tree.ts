@@ -3,12 +3,13 @@
  * our own branches and, through a quarantine, for what a peer sent; so every fault is a value here.
  */
 
-import { segmentBytesMax, segmentFanout, segmentSealBytes } from '../core/limits.ts';
+import { commitBytesMax, segmentBytesMax, segmentFanout, segmentSealBytes } from '../core/limits.ts';
 import { segmentPath, splitLines } from '../core/segments.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeCommit, decodeTree, type TreeEntry } from './git/object-id.ts';
-import { OperatingError, restoreHint } from './errors.ts';
+import type { OperatingError } from './errors.ts';
 import { type ObjectFault, type ObjectReader, type ReadObject } from './git/reader.ts';
+import { objectFault, treeError, type TreeFaultCode } from './tree-fault.ts';
 
 /** One segment file of a log. */
 export interface Segment {
@@ -25,28 +26,8 @@ export interface LogLayout {
   readonly openFolders: readonly [readonly TreeEntry[], readonly TreeEntry[], readonly TreeEntry[]];
 }
 
-/** Why a tree is not a log. `OBJECT_DAMAGED` and `OBJECT_MISSING` concern the object store, the others what was sent. */
-export type LogTreeFault = 'OBJECT_MISSING' | 'OBJECT_DAMAGED' | 'NOT_A_COMMIT' | 'TREE_SHAPE' | 'TOO_LARGE';
-
-/** Bytes of a commit at most; ours have about 300. */
-const commitBytesMax = 65_536;
 /** Bytes of a full folder: 64 entries of mode, name, NUL and 20 bytes of id. */
 const treeBytesMax = segmentFanout * (6 + 1 + 8 + 1 + 20);
-
-function faultCode(fault: ObjectFault): LogTreeFault {
-  const codes = {
-    MISSING: 'OBJECT_MISSING',
-    DAMAGED: 'OBJECT_DAMAGED',
-    TOO_LARGE: 'TOO_LARGE',
-    WRONG_TYPE: 'TREE_SHAPE',
-  } as const;
-  return codes[fault.code];
-}
-
-/** A fault in an object at a path of the tree ('' = the commit or root). */
-function objectFault(fault: ObjectFault, at: string): Result<never, LogTreeFault> {
-  return refuse(faultCode(fault), `${at === '' ? 'object' : at}: ${fault.oid} ${fault.detail}`);
-}
 
 interface Folder {
   readonly path: string;
@@ -54,7 +35,7 @@ interface Folder {
 }
 
 /** The children of a folder: names 00, 01, … without a gap, all folders (or, at the last level, all plain files). */
-function readEntries(folder: Folder, content: Buffer, leaf: boolean): Result<readonly TreeEntry[], LogTreeFault> {
+function readEntries(folder: Folder, content: Buffer, leaf: boolean): Result<readonly TreeEntry[], TreeFaultCode> {
   const entries = decodeTree(content);
   const at = folder.path === '' ? 'the root folder' : folder.path;
   if (entries === undefined || entries.length === 0) return refuse('TREE_SHAPE', `${at} is not a folder with entries`);
@@ -81,12 +62,12 @@ async function readOne(
  * Reads the layout of a log at a commit. Only folders are read, no segment. Only the last folder of each level may have
  * fewer than 64 entries, so the layout is the one that the lines alone decide.
  */
-export async function readLogLayout(reader: ObjectReader, commit: string): Promise<Result<LogLayout, LogTreeFault>> {
+export async function readLogLayout(reader: ObjectReader, commit: string): Promise<Result<LogLayout, TreeFaultCode>> {
   const object = await readOne(reader, commit, { type: 'commit', bytesMax: commitBytesMax });
   if (!object.ok)
     return object.code === 'WRONG_TYPE'
       ? refuse('NOT_A_COMMIT', `${commit} ${object.detail}`)
-      : objectFault(object, '');
+      : objectFault(object, 'object');
   const header = decodeCommit(object.content);
   if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
   let folders: readonly Folder[] = [{ path: '', oid: header.tree }];
@@ -110,7 +91,7 @@ async function readLevel(
   reader: ObjectReader,
   folders: readonly Folder[],
   leaf: boolean,
-): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[] }, LogTreeFault>> {
+): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[] }, TreeFaultCode>> {
   const answers = await reader.read(
     folders.map((folder) => folder.oid),
     { type: 'tree', bytesMax: treeBytesMax },
@@ -144,7 +125,7 @@ export type SegmentRead =
   | { readonly ok: true; readonly value: SegmentLines }
   | {
       readonly ok: false;
-      readonly code: LogTreeFault;
+      readonly code: TreeFaultCode;
       readonly detail: string;
       readonly before?: SegmentLines['lines'];
     };
@@ -194,13 +175,10 @@ function splitSegment(segment: Segment, content: Buffer, last: boolean): Segment
   return ok({ segment, content, lines: splitLines(content).lines });
 }
 
-/** Turns a fault of our own branch into an operating failure that names log, place and next command. */
+/** The same fault in our own copy of a log: an operating failure. */
 export function logError(
   host: string,
-  fault: { readonly code: LogTreeFault; readonly detail: string },
+  fault: { readonly code: TreeFaultCode; readonly detail: string },
 ): OperatingError {
-  const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
-  return new OperatingError(code, `log ${host}: ${fault.detail}`, {
-    hint: restoreHint,
-  });
+  return treeError(`log ${host}`, fault);
 }

@@ -3,10 +3,9 @@
  * newline. What the ops mean is decided in core; here they are texts under their ids.
  */
 
-import { trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
+import { commitBytesMax, trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
-import { OperatingError, restoreHint } from './errors.ts';
 import {
   decodeCommit,
   decodeTree,
@@ -16,9 +15,10 @@ import {
   type TreeEntry,
 } from './git/object-id.ts';
 import { commitObjects } from './git/objects.ts';
-import { openReader, type ObjectFault, type ObjectReader } from './git/reader.ts';
+import { openReader, type ObjectReader } from './git/reader.ts';
 import { readRef, trustRef } from './git/refs.ts';
 import type { ObjectView, Repository } from './git/repository.ts';
+import { objectFault, treeError, type TreeFaultCode } from './tree-fault.ts';
 
 /** One trust op as stored: the id that its file name claims (not checked here), and its canonical text. */
 export interface StoredTrustOp {
@@ -32,25 +32,9 @@ export interface StoredTrust {
   readonly ops: readonly StoredTrustOp[];
 }
 
-/** Why a tree is not a trust branch. */
-export type TrustTreeFault = 'OBJECT_MISSING' | 'OBJECT_DAMAGED' | 'NOT_A_COMMIT' | 'TREE_SHAPE' | 'TOO_LARGE';
-
-const commitBytesMax = 65_536;
 /** Bytes of one folder entry: mode, name of 69 characters, NUL, id. */
 const entryBytes = 7 + 69 + 1 + 20;
 const foldersMax = 256;
-
-function objectFault(fault: ObjectFault | undefined, at: string): Result<never, TrustTreeFault> {
-  const codes = {
-    MISSING: 'OBJECT_MISSING',
-    DAMAGED: 'OBJECT_DAMAGED',
-    TOO_LARGE: 'TOO_LARGE',
-    WRONG_TYPE: 'TREE_SHAPE',
-  } as const;
-  return fault === undefined
-    ? refuse('OBJECT_MISSING', `${at}: no answer`)
-    : refuse(codes[fault.code], `${at}: ${fault.oid} ${fault.detail}`);
-}
 
 interface OpFile {
   readonly id: string;
@@ -61,7 +45,7 @@ async function readFolder(
   reader: ObjectReader,
   oid: string,
   entriesMax: number,
-): Promise<Result<ReturnType<typeof decodeTree> & object, TrustTreeFault>> {
+): Promise<Result<ReturnType<typeof decodeTree> & object, TreeFaultCode>> {
   const [answer] = await reader.read([oid], { type: 'tree', bytesMax: entriesMax * entryBytes });
   if (answer === undefined || !answer.ok) return objectFault(answer, 'trust folder');
   const entries = decodeTree(answer.content);
@@ -69,7 +53,7 @@ async function readFolder(
 }
 
 /** Every op file of the tree of a commit. */
-async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<readonly OpFile[], TrustTreeFault>> {
+async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<readonly OpFile[], TreeFaultCode>> {
   const [object] = await reader.read([commit], { type: 'commit', bytesMax: commitBytesMax });
   if (object === undefined || !object.ok)
     return object?.code === 'WRONG_TYPE'
@@ -107,7 +91,7 @@ export async function readTrustCommit(
   view: ObjectView,
   commit: string,
   known?: (id: string) => boolean,
-): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+): Promise<Result<readonly StoredTrustOp[], TreeFaultCode>> {
   const reader = openReader(view);
   try {
     const files = await listOpFiles(reader, commit);
@@ -122,7 +106,7 @@ export async function readTrustCommit(
 async function readOpFiles(
   reader: ObjectReader,
   files: readonly OpFile[],
-): Promise<Result<readonly StoredTrustOp[], TrustTreeFault>> {
+): Promise<Result<readonly StoredTrustOp[], TreeFaultCode>> {
   const ops: StoredTrustOp[] = [];
   for (let start = 0; start < files.length; start += filesAtATime) {
     const batch = files.slice(start, start + filesAtATime);
@@ -149,15 +133,8 @@ export async function readTrust(repository: Repository): Promise<StoredTrust> {
   const oid = readRef(repository, trustRef);
   if (oid === null) return { oid, ops: [] };
   const ops = await readTrustCommit(repository, oid);
-  if (!ops.ok) throw trustError(ops);
+  if (!ops.ok) throw treeError('branch trust', ops);
   return { oid, ops: ops.value };
-}
-
-function trustError(fault: { code: TrustTreeFault; detail: string }): OperatingError {
-  const code = fault.code === 'OBJECT_DAMAGED' || fault.code === 'OBJECT_MISSING' ? fault.code : 'BRANCH_DAMAGED';
-  return new OperatingError(code, `branch trust: ${fault.detail}`, {
-    hint: restoreHint,
-  });
 }
 
 /**
@@ -197,7 +174,7 @@ async function ownFiles(repository: Repository, commit: string): Promise<readonl
   const reader = openReader(repository);
   try {
     const files = await listOpFiles(reader, commit);
-    if (!files.ok) throw trustError(files);
+    if (!files.ok) throw treeError('branch trust', files);
     return files.value;
   } finally {
     await reader.close();

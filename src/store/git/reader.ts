@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { startChild, type RunningChild, failedChild } from '../child.ts';
-import { diskError, isOperatingError, OperatingError, restoreHint, systemCode } from '../errors.ts';
+import { diskError, isOperatingError, systemCode, type OperatingError } from '../errors.ts';
 import { isOid, objectId, type ObjectType } from './object-id.ts';
 import { gitRequest, type ObjectView } from './repository.ts';
 
@@ -306,19 +306,4 @@ function requireType(answer: ReadObject | ObjectFault, type: ObjectType): ReadOb
 
 function* batches(oids: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < oids.length; at += batchObjectsMax) yield oids.slice(at, at + batchObjectsMax);
-}
-
-/**
- * A fault in our own repository is an operating failure: it names the object, the place and the next command.
- * `where` is how a person would find it (`log/alpha: 00/03/17.jsonl`).
- */
-export function objectError(answer: ObjectFault, where: string): OperatingError {
-  const missing = answer.code === 'MISSING';
-  return new OperatingError(
-    missing ? 'OBJECT_MISSING' : 'OBJECT_DAMAGED',
-    `${where}: object ${answer.oid} is ${missing ? 'missing' : 'damaged'}: ${answer.detail}`,
-    {
-      hint: restoreHint,
-    },
-  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isHex, isId, isSlug, isSortedIdList, matchIdPrefix, shortId } from '../../../src/core/id.ts';
+import { isHex, isId, isSlug, isSortedIdList, shortId } from '../../../src/core/id.ts';
 
 const id = '0123456789abcdef'.repeat(4);
 
@@ -28,11 +28,6 @@ test('a list of ids is ascending and has at least one', () => {
   for (const bad of [[], [other, id], [id, id], [id, 1], ['x']]) expect(isSortedIdList(bad)).toBe(false);
 });
 
-test('a prefix of 8 digits finds what begins with it; a shorter one or no hex finds nothing', () => {
-  const ids = [id, `${id.slice(0, 10)}${'0'.repeat(54)}`];
-  expect(matchIdPrefix(id.slice(0, 8), ids)).toEqual(ids);
-  expect(matchIdPrefix(id, ids)).toEqual([id]);
-  for (const bad of [id.slice(0, 7), '', '........', id.toUpperCase().slice(0, 12)])
-    expect(matchIdPrefix(bad, ids)).toEqual([]);
+test('people are shown the first 12 digits of an id', () => {
   expect(shortId(id)).toBe(id.slice(0, 12));
 });

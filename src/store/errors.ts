@@ -136,11 +136,17 @@ export function diskError(error: unknown, doing: string, path: string): Operatin
   });
 }
 
+const unprintable =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]+/gu;
+
 /**
  * Makes text from another program or host safe for a terminal or log: control characters (C0, DEL, C1), bidirectional
- * controls and line separators become a space; longer text is cut. A peer must not be able to write escape sequences.
+ * controls, line separators and invisible characters (zero width, tags) become a space; longer text is cut. A peer must
+ * not be able to write escape sequences.
  */
 export function printable(text: string, charactersMax = 300): string {
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g, ' ').trim();
-  return clean.length > charactersMax ? `${clean.slice(0, charactersMax)}…` : clean;
+  const clean = text.replace(unprintable, ' ').trim();
+  if (clean.length <= charactersMax) return clean;
+  // Never half of a character beyond the basic plane.
+  return `${clean.slice(0, charactersMax).replace(/[\ud800-\udbff]$/, '')}…`;
 }

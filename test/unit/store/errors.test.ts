@@ -32,7 +32,8 @@ describe('printable', () => {
     ['an escape sequence', 'a\u001b[31mred', 'a [31mred'],
     ['a newline and NUL', 'a\r\n\u0000b', 'a b'],
     ['C1 controls', 'a\u009bb', 'a b'],
-    ['bidirectional controls and line separators', 'a\u202e\u2028\u2066b', 'a b'],
+    ['bidirectional controls and line separators', 'a\u202e\u2028\u2066\u061cb', 'a b'],
+    ['invisible characters', 'a\u200b\ufeff\u{e0041}\u2060b', 'a b'],
     ['ordinary text in other scripts', 'héllo мир', 'héllo мир'],
   ])('%s', (_, text, expected) => {
     expect(printable(text)).toBe(expected);
@@ -40,5 +41,6 @@ describe('printable', () => {
 
   test('long text is cut', () => {
     expect(printable('x'.repeat(1_000), 10)).toBe(`${'x'.repeat(10)}…`);
+    expect(printable('😀😀', 3)).toBe('😀…');
   });
 });

@@ -111,7 +111,11 @@ function note(door: Door, guest: Pick<Guest, 'address' | 'host'>, code: ServerNo
 function admit(door: Door, socket: Socket): boolean {
   socket.on('error', () => undefined);
   const address = socket.remoteAddress;
-  if (address === undefined) return false;
+  if (address === undefined) {
+    // Gone before it was looked at.
+    socket.destroy();
+    return false;
+  }
   const strangers = [...door.guests.values()].filter((guest) => guest.host === undefined);
   const fromHere = strangers.filter((guest) => guest.address === address).length;
   if (strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax) {

@@ -6,7 +6,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const needed = [22, 12];
+const needed = [22, 14];
 const guard = 'MEMCTL_NODE_RESTARTED';
 
 module.exports = function launch(name, entry) {

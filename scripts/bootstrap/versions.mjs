@@ -6,8 +6,8 @@
 
 /** @typedef {readonly [number, number, number]} Version */
 
-/** Oldest Node that runs the program; better-sqlite3 13 ends an older one without an exception. */
-export const nodeNeeded = /** @type {Version} */ ([22, 12, 0]);
+/** Oldest Node that runs the program: the prebuilt better-sqlite3 13 ends 22.12 and 22.13 with a segmentation fault. */
+export const nodeNeeded = /** @type {Version} */ ([22, 14, 0]);
 /** Oldest Node that can run this bootstrap. */
 export const nodeForBootstrap = /** @type {Version} */ ([18, 0, 0]);
 /** Oldest git with `core.fsync`. */

@@ -6,13 +6,13 @@ import { runChild } from '../../store/child.ts';
 import { findProgram } from '../service/program-folders.ts';
 import { fine, wrong, type Check, type Finding, type Room } from './checks.ts';
 
-const needed = { node: [22, 12], git: [2, 36], ssh: [8, 2] } as const;
+const needed = { node: [22, 14], git: [2, 36], ssh: [8, 2] } as const;
 
 const node: Check = {
   name: 'node',
   look: () => {
     const said = `memctl ${version} on Node ${process.versions.node}, ${process.execPath}`;
-    return isRecent(process.versions.node, needed.node) ? fine(said) : wrong(said, 'install Node 22.12 or newer');
+    return isRecent(process.versions.node, needed.node) ? fine(said) : wrong(said, 'install Node 22.14 or newer');
   },
 };
 

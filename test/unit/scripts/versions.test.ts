@@ -1,5 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { isAtLeast, parseVersion, showVersion, typeStrippingFlags } from '../../../scripts/bootstrap/versions.mjs';
+import {
+  isAtLeast,
+  nodeNeeded,
+  parseVersion,
+  showVersion,
+  typeStrippingFlags,
+} from '../../../scripts/bootstrap/versions.mjs';
 
 test.each([
   ['git version 2.39.5 (Apple Git-154)', [2, 39, 5]],
@@ -25,8 +32,17 @@ test('a version is shown as short as it can be', () => {
 });
 
 test('only a Node that does not strip types by itself is asked to', () => {
-  expect(typeStrippingFlags([22, 12, 0])).not.toEqual([]);
+  expect(typeStrippingFlags([22, 14, 0])).not.toEqual([]);
   expect(typeStrippingFlags([22, 18, 0])).toEqual([]);
   expect(typeStrippingFlags([23, 5, 0])).not.toEqual([]);
   expect(typeStrippingFlags([24, 0, 0])).toEqual([]);
+});
+
+test('the oldest Node is the same for the package, the launchers, the bootstrap and the doctor', () => {
+  const text = showVersion(nodeNeeded);
+  const read = (file: string): string => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  expect(engines.node).toBe(`>=${text}`);
+  expect(read('bin/launch.js')).toContain(`const needed = [${nodeNeeded.slice(0, 2).join(', ')}];`);
+  expect(read('src/cli/doctor/machine-checks.ts')).toContain(`node: [${nodeNeeded.slice(0, 2).join(', ')}]`);
 });

@@ -5,7 +5,7 @@
  * Whether a claim T is undisputed does not depend on who revises it: an eligible reviser reaches T by its own edge. So
  * the verdict is per target, targets first (ids are hashes, so supersession has no cycles).
  */
-import { audienceOf, classOf, type Body } from '../event.ts';
+import { audienceOf, type Body } from '../event.ts';
 import { audienceClosure, type Charter } from '../trust/charter.ts';
 import { putInEffect, type Edge } from './edges-pass-one.ts';
 import { isClaim, takesPart, withNode, type EventNode, type SubjectEvents } from './node.ts';
@@ -20,7 +20,7 @@ export function passTwo(
   withdrawals: Withdrawals,
 ): readonly Edge[] {
   const { charter, nextMark } = context;
-  if (candidates.length === 0 || charter.classes.get(classOf(subject.name))?.revise !== 'mesh') return [];
+  if (candidates.length === 0 || charter.classes.get(subject.className)?.revise !== 'mesh') return [];
   const eligible = candidates.filter((edge) => isEligible(charter, edge, withdrawals));
   if (eligible.length === 0) return [];
   for (const { from, to } of eligible) {

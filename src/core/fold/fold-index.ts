@@ -4,7 +4,7 @@
  */
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { assert } from '../../crypto/result.ts';
-import { scopeOf, type Auth, type Body } from '../event.ts';
+import { classOf, scopeOf, type Auth, type Body } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
@@ -120,7 +120,7 @@ function joinSubject(fold: Fold, node: EventNode, name: string): void {
   if (node.family !== null) node.family.events.splice(node.family.events.indexOf(node), 1);
   let family = fold.subjects.get(name);
   if (family === undefined) {
-    family = { name, events: [node], keys: { count: 0, numbers: [] } };
+    family = { name, className: classOf(name), events: [node], keys: { count: 0, numbers: [] } };
     fold.subjects.set(name, family);
   } else {
     family.events.push(node);

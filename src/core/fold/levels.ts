@@ -3,7 +3,7 @@
  * usable line of it proves. Levels are an ordered type, so that one between the two of today takes its place by an entry
  * of `levelRanks`. Source: docs/fold.md R0, R1.
  */
-import { audienceOf, classOf, type Body } from '../event.ts';
+import { audienceOf, type Body } from '../event.ts';
 import type { Charter } from '../trust/charter.ts';
 import { scopeCovers } from '../trust/scope.ts';
 import { isClaimKind, type Carrier, type EventNode } from './node.ts';
@@ -16,6 +16,10 @@ export type Level = 'unsigned' | 'signed';
 /** Order of the levels. Comparisons go through this table and never through the names. */
 export const levelRanks: Readonly<Record<Level, number>> = { unsigned: 0, signed: 2 };
 
+function compareLevels(a: Level, b: Level): number {
+  return levelRanks[a] - levelRanks[b];
+}
+
 /** Rank of the level of an event. Pure. */
 export function rankOf(node: EventNode): number {
   return levelRanks[node.level];
@@ -23,12 +27,15 @@ export function rankOf(node: EventNode): number {
 
 /** Level, admission, place and signers of an event, from the lines that carry it. */
 export function settleLevel(charter: Charter, node: EventNode): void {
-  let best: Carrier | null = null;
+  let place: Carrier | null = null;
+  let level: Level | undefined;
   for (const carrier of node.carriers) {
-    if (isBetter(provenBy(node, carrier), carrier, node, best)) best = carrier;
+    const proven = provenBy(node, carrier);
+    if (proven === undefined || !isBetter(carrier, proven, place, level)) continue;
+    place = carrier;
+    level = proven;
   }
-  const level = best === null ? undefined : provenBy(node, best);
-  node.place = best;
+  node.place = place;
   node.level = level ?? 'unsigned';
   if (node.approvals !== null) node.signers = signersOf(node.carriers);
   node.held = heldReason(charter, node, level !== undefined);
@@ -57,17 +64,16 @@ function provenBy(node: EventNode, carrier: Carrier): Level | undefined {
   return carrier.log === node.body.host ? 'unsigned' : undefined;
 }
 
-function isBetter(level: Level | undefined, carrier: Carrier, node: EventNode, best: Carrier | null): boolean {
-  if (level === undefined) return false;
-  const bestLevel = best === null ? undefined : provenBy(node, best);
-  if (best === null || bestLevel === undefined) return true;
-  const difference = levelRanks[level] - levelRanks[bestLevel];
-  return difference > 0 || (difference === 0 && byPlace(carrier, best) < 0);
+/** Highest level, then lowest place. */
+function isBetter(carrier: Carrier, proven: Level, place: Carrier | null, level: Level | undefined): boolean {
+  if (place === null || level === undefined) return true;
+  return compareLevels(proven, level) > 0 || (proven === level && byPlace(carrier, place) < 0);
 }
 
 function heldReason(charter: Charter, node: EventNode, proven: boolean): HeldReason | null {
   if (node.body === null) return unreadableReason(node.carriers);
-  return foreignReason(charter, node.body) ?? (proven ? null : unprovenReason(node.carriers));
+  const className = node.family?.className ?? '';
+  return foreignReason(charter, className, node.body) ?? (proven ? null : unprovenReason(node.carriers));
 }
 
 /** Why there is no body. Several faults of one id: the one that says most about the body itself. */
@@ -78,9 +84,9 @@ function unreadableReason(carriers: readonly Carrier[]): HeldReason | null {
   return faults.has('UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
 }
 
-function foreignReason(charter: Charter, body: Body): HeldReason | null {
+function foreignReason(charter: Charter, className: string, body: Body): HeldReason | null {
   if (body.mesh !== charter.meshId) return 'FOREIGN_MESH';
-  const subjectClass = charter.classes.get(classOf(body.subject));
+  const subjectClass = charter.classes.get(className);
   if (subjectClass === undefined) return 'UNNORMALIZED';
   if (subjectClass.claims === null && isClaimKind(body.kind)) return 'UNNORMALIZED';
   return charter.audiences.has(audienceOf(body)) ? null : 'UNDECLARED_AUDIENCE';

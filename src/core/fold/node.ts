@@ -135,6 +135,7 @@ export function unseenNode(id: string): EventNode {
 /** Events of one subject ('' gathers those whose subject cannot be read). */
 export interface SubjectEvents {
   readonly name: string;
+  readonly className: string;
   readonly events: EventNode[];
   readonly keys: ClaimKeys;
 }

@@ -83,7 +83,7 @@ describe.each(oldNodes())('launcher under $name', ({ command }) => {
     const ended = await runToEnd([...command(root), join(root, 'bin/memctl'), 'x'], environment(root));
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toMatch(
-      /^memctl: Node \d+\.\d+\.\d+ is too old; 22\.12 or newer is needed\.\n {2}run `npm start`/,
+      /^memctl: Node \d+\.\d+\.\d+ is too old; 22\.14 or newer is needed\.\n {2}run `npm start`/,
     );
     expect(ended.stderr).not.toContain('    at ');
   });

@@ -1,6 +1,6 @@
 /**
- * Every maximum of the format, the fold and the mesh, with unit and reason. A number that bounds something lives here
- * or it does not exist. Source: docs/format.md.
+ * The maxima of the format, the fold and the mesh, with unit and reason: what is a promise, or what several files must
+ * agree on. What bounds one place alone stands in that place, named. Source: docs/format.md.
  */
 
 /** Bytes of one log line without its newline. */

@@ -49,7 +49,7 @@ export interface ChildRequest {
   readonly cwd?: string;
 }
 
-/** How it ended. `stderr` is printable text, at most the first 64 KiB; `code` is 128 + n when signal n ended it. */
+/** How it ended. `stderr` is what it said, at most the first 64 KiB, not yet fit for a terminal (`lastLine`); `code` is 128 + n when signal n ended it. */
 export interface ChildResult {
   readonly code: number;
   readonly stdout: Buffer;

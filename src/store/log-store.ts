@@ -1,6 +1,7 @@
 /**
- * Logs in the repository: what the daemon, the commands and the mesh use. `LogStore` is the port (a fake of it runs
- * through the same contract suite); this file is the real one.
+ * Logs in the repository. `LogStore` is the port, and says what is promised of all of it (a fake of it runs through the
+ * same contract suite); this file is the real one. The daemon, which needs no fake, calls its parts: `streamLog`, `readLog`
+ * and `openLogWriter`.
  */
 
 import { openReader } from './git/reader.ts';

@@ -227,7 +227,7 @@ function wrap(database: Database.Database, info: { file: string; rebuilt: Rebuil
       return guard(() => byPrefix.all({ prefix, limit }) as string[]);
     },
     scan: (table) => scanRows(database, { file, table }),
-    integrity: () => guard(() => integrityOf(database)),
+    integrity: () => guard(() => [...integrityOf(database), ...words.incomplete()]),
     close: () => void database.close(),
   };
 }

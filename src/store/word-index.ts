@@ -13,6 +13,8 @@ export type WordTable = 'claim_words' | 'reason_words';
 
 const tablesOfWords: readonly WordTable[] = ['claim_words', 'reason_words'];
 
+const claimKinds: readonly string[] = ['assert', 'lesson'];
+
 /** Kinds of events that are reasons and no claims. */
 export const reasonKinds: readonly string[] = ['decision', 'question', 'propose'];
 
@@ -53,6 +55,8 @@ export interface WordIndex {
   clear(): void;
   /** `expression` as `matchExpression` makes it. */
   find(table: WordTable, expression: string): WordHits;
+  /** Tables that do not have as many documents as there are events for them. */
+  incomplete(): readonly string[];
 }
 
 /** Prepares the statements. All calls belong into the transactions of the caller. */
@@ -92,6 +96,11 @@ export function openWordIndex(database: Database.Database): WordIndex {
       }));
       return { hits: hits.slice(0, rankedEventsMax), tooMany: hits.length > rankedEventsMax };
     },
+    incomplete: () =>
+      [...prepared].flatMap(([table, { count }]) => {
+        const { documents, events } = count.get() as { documents: number; events: number };
+        return documents === events ? [] : [`${table} has ${documents} documents for ${events} events`];
+      }),
   };
 }
 
@@ -99,11 +108,14 @@ function prepareTable(
   database: Database.Database,
   table: WordTable,
   names: readonly string[],
-): Readonly<Record<'add' | 'drop' | 'find', Database.Statement>> {
+): Readonly<Record<'add' | 'drop' | 'find' | 'count', Database.Statement>> {
   const marks = ', ?'.repeat(names.length);
   const weights = Object.values(columns).join(', ');
   return {
     add: database.prepare(`INSERT INTO ${table} (rowid, ${names.join(', ')}) VALUES (?${marks})`),
+    count: database.prepare(
+      `SELECT (SELECT count(*) FROM ${table}_docsize) AS documents, (SELECT count(*) FROM events WHERE kind IN (${kindsOf(table)}) AND body <> '') AS events`,
+    ),
     drop: database.prepare(`DELETE FROM ${table} WHERE rowid = ?`),
     // One more than are ranked tells that there are more; which ones those are follows from ids alone.
     find: database
@@ -118,8 +130,12 @@ function documentOf(id: string): bigint {
   return BigInt(`0x${id.slice(0, documentDigits)}`);
 }
 
+function kindsOf(table: WordTable): string {
+  return (table === 'claim_words' ? claimKinds : reasonKinds).map((kind) => `'${kind}'`).join(', ');
+}
+
 function tableOf({ kind }: EventRow): WordTable | undefined {
-  if (kind === 'assert' || kind === 'lesson') return 'claim_words';
+  if (claimKinds.includes(kind)) return 'claim_words';
   return reasonKinds.includes(kind) ? 'reason_words' : undefined;
 }
 

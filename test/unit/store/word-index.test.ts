@@ -164,6 +164,20 @@ describe('word index', () => {
     expect(database.findWords('claim_words', matchExpression('absent mini', 'some') ?? '').hits).toHaveLength(1);
   });
 
+  test('a document that is missing is found where the whole is checked', () => {
+    const file = path.join(temporaryFolder(), 'state.sqlite');
+    const database = openDatabase(file);
+    database.write({ events: [row(1, { content: 'grafana' }), row(2, { content: 'loki' })] });
+    expect(database.integrity()).toEqual([]);
+    database.close();
+    const raw = new Database(file);
+    raw.exec('DELETE FROM claim_words WHERE rowid IN (SELECT rowid FROM claim_words LIMIT 1)');
+    raw.close();
+    const again = openDatabase(file);
+    expect(again.integrity()).toEqual(['claim_words has 1 documents for 2 events']);
+    again.close();
+  });
+
   test('damage to the index is found, and is damage of the database', () => {
     const file = path.join(temporaryFolder(), 'state.sqlite');
     const database = openDatabase(file);

@@ -178,24 +178,37 @@ async function recharter(parts: Parts, { repository, trust, progress }: BeliefsO
   const { keeper, derived, tell, settleSoon } = parts;
   const fold = await keeper.latest();
   const { charter, hash } = trust();
-  if (readsOtherwise(repository, fold.charter, charter)) return rebuildAll(parts, progress);
-  setCharter(fold, charter, hash);
-  derived.touchAll();
-  tell('all');
+  if (readsOtherwise(repository, fold.charter, charter)) {
+    await reloadAll(parts, progress);
+  } else {
+    setCharter(fold, charter, hash);
+    derived.touchAll();
+    tell('all');
+  }
+  // Not waited for: a disk that is full must not make an op that counts look like one that was refused.
   settleSoon();
 }
 
 async function rebuildAll(parts: Parts, progress: (text: string) => void, damage?: DatabaseDamage): Promise<void> {
-  const { keeper, derived, settler, tell, log } = parts;
+  const { derived, settler, log } = parts;
   await settler.stop();
   if (damage !== undefined && damage.database !== derived.database()) return;
   if (damage !== undefined) log?.warn({ err: damage.error }, 'the database is damaged: it is made again');
+  await reloadAll(parts, progress, damage);
+  await settler.now();
+}
+
+/** Reads and folds every log again; everything derived is due. */
+async function reloadAll(
+  { keeper, derived, tell }: Parts,
+  progress: (text: string) => void,
+  damage?: DatabaseDamage,
+): Promise<void> {
   await keeper.reload(progress, (lines) => {
     derived.startAnew(lines, { damaged: damage !== undefined });
     derived.touchFiles(keeper.book.logs());
   });
   tell('all');
-  await settler.now();
 }
 
 /** Throws BRANCH_REWOUND: a host that was rewound fetches and appends nothing until it is restored. */

@@ -7,7 +7,7 @@ import type { LogBook } from './log-book.ts';
 import type { TrustState } from './trust-keeper.ts';
 
 /** What is held of every log now: as the book has it, or the database that is up to date. */
-export type HeldLogs = Pick<LogBook, 'tip' | 'linkAt'>;
+export type HeldLogs = Pick<LogBook, 'tip' | 'linkAt' | 'oids'>;
 
 export interface HeadsKeeper {
   /**
@@ -29,10 +29,13 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
       if (fault !== undefined) found.set(branch, fault);
     };
     note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) }));
+    const oids = held.oids();
     for (const [host, head] of Object.entries(last.logs)) {
       const tip = held.tip(host);
       const linkAt = (seq: number): string | undefined => held.linkAt(host, seq);
-      note(host, () => checkLastHead(host, head, { oid: tip?.oid ?? null, lines: tip?.seq ?? 0, linkAt }));
+      note(host, () =>
+        checkLastHead(host, head, { oid: tip?.oid ?? oids[host] ?? null, lines: tip?.seq ?? 0, linkAt }),
+      );
     }
     return found;
   };
@@ -63,8 +66,10 @@ function headsNow(
   { last, faults }: { readonly last: LastHeads; readonly faults: ReadonlyMap<string, OperatingError> },
 ): LastHeads {
   const names = [...new Set([...book.logs(), ...Object.keys(last.logs)])].toSorted((a, b) => (a < b ? -1 : 1));
+  // A damaged copy says less than what was seen of it, too.
+  const cut = new Set(book.cuts().map(({ log }) => log));
   const logs = names.flatMap((log) => {
-    const head = faults.has(log) ? last.logs[log] : book.tip(log);
+    const head = faults.has(log) || cut.has(log) ? last.logs[log] : book.tip(log);
     return head === undefined ? [] : [[log, head] as const];
   });
   const trustNow = trust.oid === '' ? null : { oid: trust.oid, ops: opCount(trust) };

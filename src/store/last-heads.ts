@@ -24,7 +24,7 @@ export interface LastHeads {
   readonly trust: { readonly oid: string; readonly ops: number } | null;
 }
 
-/** A log as it is now. `linkAt` gives the link of a line that is held. */
+/** A log as it is now. `oid`: null without a branch, '' when its file is damaged. `linkAt`: the link of a line that is held. */
 export interface CurrentLog {
   readonly oid: string | null;
   readonly lines: number;
@@ -95,6 +95,7 @@ export function checkLastHead(host: string, last: LastHead | undefined, current:
   if (last === undefined || last.oid === current.oid) return;
   const was = `line ${last.seq} (link ${last.link.slice(0, 12)}, commit ${last.oid.slice(0, 12)})`;
   if (current.oid === null) throw rewound(host, `the branch is gone; it was last seen at ${was}`);
+  if (current.oid === '') throw rewound(host, `the branch file cannot be read; it was last seen at ${was}`);
   if (current.lines < last.seq)
     throw rewound(
       host,

@@ -17,7 +17,7 @@ import { openDerived, type Derived, type DerivedInputs } from './derived.ts';
 import type { StoredTips } from './fold-rows.ts';
 import { openHeadsKeeper, type HeldLogs } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
-import type { LogBook } from './log-book.ts';
+import { cutOf, readVerifiedLog, type LogBook } from './log-book.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { TrustState } from './trust-keeper.ts';
 
@@ -40,6 +40,10 @@ export interface Beliefs {
   readonly fold: () => Promise<Fold>;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
   readonly take: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
+  /** The same for a log whose copy here was damaged and has been replaced; there may be no line that is new. */
+  readonly mend: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
+  /** Reads a log again, and takes what has come back of it. @returns true when it is cut. */
+  readonly recheck: (log: string) => Promise<boolean>;
   /**
    * Puts the fold under the trust set as it is now. Logs are read again if it says something else of one that is here. No
    * append may be under way.
@@ -123,6 +127,8 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     },
     fold: keeper.latest,
     take: (name, lines, oid) => takeLines(parts, { log: name, lines, oid }),
+    mend: (name, lines, oid) => takeMended(parts, { log: name, lines, oid }),
+    recheck: (name) => recheckLog(parts, options, name),
     recharter: () => recharter(parts, options),
     settle: settler.now,
     read: async () => {
@@ -172,6 +178,42 @@ async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: Ta
   derived.touch(subjects, fresh);
   tell(subjects);
   settleSoon();
+}
+
+/** Its copy on disk is another one than before, and may have stopped early while it was damaged. */
+async function takeMended(parts: Parts, taken: TakenLines): Promise<void> {
+  await parts.keeper.latest();
+  parts.keeper.book.uncut(taken.log);
+  await takeLines(parts, taken);
+  parts.derived.touchFiles([taken.log]);
+}
+
+/**
+ * A damaged object is put back, or damaged, without any branch moving. Lines that are held in memory stay: they were
+ * verified; the cut says what a restart would find.
+ */
+async function recheckLog(parts: Parts, { repository, trust }: BeliefsOptions, log: string): Promise<boolean> {
+  const { keeper, derived, settleSoon } = parts;
+  const fold = await keeper.latest();
+  const { book } = keeper;
+  const { charter } = trust();
+  const host = charter.hosts.get(log);
+  const [before, tip] = [book.cutOf(log), book.tip(log)];
+  const read = host && (await readVerifiedLog(repository, host, { meshId: charter.meshId }));
+  // What a fetch or a rebuild said meanwhile is newer.
+  if (read === undefined || (await keeper.latest()) !== fold || book.cutOf(log) !== before) return before !== undefined;
+  const { lines } = read.extension;
+  const known = tip?.seq ?? 0;
+  const cut = cutOf(log, read);
+  if (cut === undefined && (known === 0 || lines[known - 1]?.link === tip?.link)) {
+    if (before !== undefined) await takeMended(parts, { log, lines, oid: read.oid });
+    return false;
+  }
+  if (cut === undefined || JSON.stringify(cut) === JSON.stringify(before)) return before !== undefined;
+  book.cut(cut);
+  derived.touch([], []);
+  settleSoon();
+  return true;
 }
 
 async function recharter(parts: Parts, { repository, trust, progress }: BeliefsOptions): Promise<void> {
@@ -243,6 +285,7 @@ function logsIn(database: StateDatabase): HeldLogs {
   const oids = new Map(JSON.parse(meta['oids'] ?? '[]') as [string, string][]);
   const tips = JSON.parse(meta['tips'] ?? '{}') as StoredTips;
   return {
+    oids: () => Object.fromEntries(oids),
     tip: (log) => (tips[log] === undefined ? undefined : { ...tips[log], oid: oids.get(log) ?? '' }),
     linkAt: (log, seq) => database.linesOfLog(log, { from: seq, limit: 1 })[0]?.link,
   };

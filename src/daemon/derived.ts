@@ -38,7 +38,7 @@ export type DerivedInputs = Pick<DerivedFrom, 'oids' | 'trust' | 'rules'>;
 export interface Derived {
   /** The open database; another one once a damaged file was replaced. */
   database(): StateDatabase;
-  /** True when the database was made from exactly this, by this version; `cuts` where they are known. */
+  /** True when the database was made from exactly this, by this version. Without `cuts`: and from whole logs. */
   isCurrent(from: DerivedInputs & Partial<Pick<DerivedFrom, 'cuts'>>): boolean;
   /** Notes that these subjects and lines changed; nothing is written yet. */
   touch(subjects: Iterable<string>, lines: readonly Line[]): void;
@@ -139,8 +139,9 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     viewCache: caches.of,
     isCurrent: (from) => {
       const meta = database.meta();
-      const cuts = from.cuts === undefined ? {} : { cuts: JSON.stringify(from.cuts) };
-      return Object.entries({ ...inputsOf(from), ...cuts }).every(([key, value]) => meta[key] === value);
+      // A damaged object can be put back without any branch moving: only who has read the logs knows where they are cut.
+      const cuts = JSON.stringify(from.cuts ?? []);
+      return Object.entries({ ...inputsOf(from), cuts }).every(([key, value]) => meta[key] === value);
     },
     touch(changed, added) {
       for (const subject of changed) if (pending.subjects !== 'all') pending.subjects.add(subject);

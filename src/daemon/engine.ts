@@ -240,7 +240,12 @@ function meshNode(
     holdsTrustOp: (id) => trust().set.held.has(id),
     admitTrust,
     onHeads: (peer, heads) => peerBook.heard(peer, heads),
-    admitLines: ({ log, lines, tip }) => beliefs.take(log, lines, tip.oid),
+    damage: {
+      of: (log) => beliefs.book.cutOf(log) !== undefined,
+      recheck: beliefs.recheck,
+    },
+    admitLines: ({ log, lines, tip, mended }) =>
+      mended === true ? beliefs.mend(log, lines, tip.oid) : beliefs.take(log, lines, tip.oid),
   };
 }
 

@@ -26,10 +26,13 @@ export interface LogBook {
   readonly oids: () => Readonly<Record<string, string>>;
   readonly logs: () => readonly string[];
   readonly cuts: () => readonly LogCut[];
+  readonly cutOf: (log: string) => LogCut | undefined;
   /** Notes lines that are durable and verified, and the commit that holds them. */
   readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
   /** Notes where a log of the repository is cut. */
   readonly cut: (cut: LogCut) => void;
+  /** Notes that a log is whole again. */
+  readonly uncut: (log: string) => void;
   /** Everything that another book says, in place of what this one said: readers see the one or the other, never half. */
   readonly become: (other: LogBook) => void;
   readonly entries: () => ReadonlyMap<string, LogEntry>;
@@ -60,12 +63,14 @@ export function createLogBook(): LogBook {
     oids: () => Object.fromEntries([...entries].map(([log, { oid }]) => [log, oid])),
     logs: () => [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
     cuts: () => [...entries.values()].flatMap(({ cut }) => cut ?? []),
+    cutOf: (log) => entries.get(log)?.cut,
     extend(log, lines, oid) {
       const entry = entryOf(log);
       for (const line of lines) entry.links.push(line.link);
       entry.oid = oid;
     },
     cut: (cut) => void (entryOf(cut.log).cut = cut),
+    uncut: (log) => void (entryOf(log).cut = undefined),
     become: (other) => void (entries = new Map(other.entries())),
     entries: () => entries,
   };

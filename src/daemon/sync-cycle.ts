@@ -19,6 +19,7 @@ const runningOfEngine = new WeakMap<Engine, Map<string, Promise<unknown>>>();
 /** Fetches from peers. Never rejects because of a peer. */
 export async function runCycle(engine: Engine, { only, busy }: CycleRequest): Promise<readonly PeerOutcome[]> {
   await engine.beliefs.fold();
+  await recheckCuts(engine);
   requireSoundHeads(engine.beliefs);
   const running = runningOfEngine.get(engine) ?? new Map<string, Promise<unknown>>();
   runningOfEngine.set(engine, running);
@@ -43,4 +44,18 @@ async function cycleWith(engine: Engine, peer: string): Promise<readonly PeerOut
     if (engine.peerBook.note(outcome, now)) engine.log?.info({ peer, state, reason }, 'peer');
   }
   return outcomes;
+}
+
+/** Reading a long log anew takes its time: then it is done more seldom. */
+const recheckShare = 20;
+const recheckFastMs = 500;
+const nextRecheck = new WeakMap<Engine, number>();
+
+/** What is damaged here may have been put right since, by a person or a disk that came back. */
+async function recheckCuts(engine: Engine): Promise<void> {
+  const start = performance.now();
+  if (start < (nextRecheck.get(engine) ?? 0)) return;
+  for (const { log } of engine.beliefs.book.cuts()) await engine.beliefs.recheck(log);
+  const took = performance.now() - start;
+  if (took > recheckFastMs) nextRecheck.set(engine, start + recheckShare * took);
 }

@@ -8,6 +8,8 @@ import {
   fetchSlackBytes,
   segmentSealBytes,
 } from '../core/limits.ts';
+import { isOperatingError } from '../store/errors.ts';
+import { removePackedFiles } from '../store/git/maintenance.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { admitCommit, type Admission } from './admission.ts';
 import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
@@ -57,8 +59,36 @@ const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
 /** Bytes allowed per announced line: four times a full segment, which is what one commit may rewrite. */
 const bytesPerLine = 4 * segmentSealBytes;
 
-/** Fetches what is offered, and takes over as much of it as is good. Throws OperatingError for failures of this machine. */
+/**
+ * Fetches what is offered, and takes over as much of it as is good. If our copy turns out to be damaged, it is replaced.
+ * Throws OperatingError for failures of this machine.
+ */
 export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
+  const { log } = fetch;
+  const { damage } = fetch.node;
+  if (damage === undefined) return fetchMore(fetch);
+  if (damage.of(log)) return mendLog(fetch);
+  try {
+    const fetched = await fetchMore(fetch);
+    // Objects of ours that are missing under a thin pack look like a fault of the peer.
+    if (fetched.failure?.code !== 'PACK_REFUSED' || !(await damage.recheck(log))) return fetched;
+  } catch (error) {
+    if (!damageCodes.some((code) => isOperatingError(error, code))) throw error;
+    await damage.recheck(log);
+  }
+  return mendLog(fetch);
+}
+
+const damageCodes = ['OBJECT_MISSING', 'OBJECT_DAMAGED', 'BRANCH_DAMAGED', 'REF_DAMAGED'] as const;
+
+/** The whole log, judged without anything of ours, and put in the place of our copy. */
+function mendLog(fetch: LogFetch): Promise<LogFetched> {
+  const { node, log, offered, shared } = fetch;
+  shared.bases.delete(log);
+  return fetchAs(fetch, undefined, { form: 'pack', lines: offered.seq, mend: { from: node.tip(log)?.oid } });
+}
+
+async function fetchMore(fetch: LogFetch): Promise<LogFetched> {
   const ours = fetch.node.tip(fetch.log);
   // Read before anything is asked for: a thin pack on a damaged copy of ours would look like a fault of the peer.
   if (ours !== undefined) await baseAt(fetch, ours);
@@ -73,12 +103,19 @@ export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
 interface Size {
   readonly form: IntakeForm;
   readonly lines: number;
+  /** In the place of our copy, which is damaged; undefined: on top of it. */
+  readonly mend?: Mending | undefined;
+}
+
+/** Commit of the damaged copy; undefined when nothing of it can be read. */
+interface Mending {
+  readonly from: string | undefined;
 }
 
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size & { form: 'pack' }): Promise<LogFetched>;
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'>;
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'> {
-  const { form, lines } = size;
+  const { form, lines, mend } = size;
   const packObjectsMax = Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax);
   const fetched = await fetchPack({
     connection: fetch.connection,
@@ -86,6 +123,7 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
     wants: [fetch.offered.oid],
     haves: ours === undefined ? [] : [ours.oid],
     form,
+    alone: mend !== undefined,
     bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
     objectsMax: form === 'loose' ? fetchLooseObjectsMax : packObjectsMax,
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
@@ -93,10 +131,10 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
   if (!fetched.ok) return { lines: 0, failure: { code: fetched.code, detail: fetched.detail } };
   const { quarantine, objects } = fetched.value;
   const judge = (keep: IntakeForm): Promise<LogFetched | 'unrelated'> =>
-    judgeAndTake(fetch, quarantine, { lines, keep });
+    judgeAndTake(fetch, quarantine, { lines, keep, mend });
   try {
     return await fetch.shared.locks.run(fetch.log, async () => {
-      if (form === 'loose') return judge('loose');
+      if (form === 'loose' || mend !== undefined) return judge(form);
       // A thousand lines in one commit are a few objects: no reason to leave a pack behind.
       const result = objects <= fetchLooseObjectsMax ? await judge('loose') : 'unrelated';
       return result === 'unrelated' ? judge('pack') : result;
@@ -109,13 +147,15 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
 interface Keeping {
   readonly lines: number;
   readonly keep: IntakeForm;
+  readonly mend: Mending | undefined;
 }
 
 /** Under the log's lock: our tip may have moved while we fetched. */
 async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keeping): Promise<LogFetched | 'unrelated'> {
   const { node, log, offered, shared } = fetch;
   const ours = node.tip(log);
-  if (ours?.link === offered.link) return { lines: 0 };
+  // What another peer brought or mended meanwhile is not replaced.
+  if (how.mend === undefined ? ours?.link === offered.link : ours?.oid !== how.mend.from) return { lines: 0 };
   // Revoked meanwhile: its lines are nobody's any more.
   const host = node.charter().hosts.get(log);
   if (host === undefined) return { lines: 0 };
@@ -126,7 +166,7 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
     log,
     mesh: node.meshId,
     keys: host.spans,
-    base: ours === undefined ? null : await baseAt(fetch, ours),
+    base: ours === undefined || how.mend !== undefined ? null : await baseAt(fetch, ours),
     commit: offered.oid,
     commitsMax: Math.min(how.keep === 'loose' ? fetchLooseObjectsMax : fetchCommitsMax, how.lines),
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
@@ -140,8 +180,34 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
     case 'refused':
       return { lines: 0, fault: admission.fault };
     case 'extended':
-      return take(fetch, ours, { quarantine, admission, keep: how.keep });
+      return how.mend !== undefined
+        ? takeInPlace(fetch, ours, { quarantine, admission })
+        : take(fetch, ours, { quarantine, admission, keep: how.keep });
   }
+}
+
+/** Nothing that was good is given up: what comes must hold every line of ours that could be read. */
+async function takeInPlace(
+  { node, log, shared, peer }: LogFetch,
+  ours: LogTip | undefined,
+  taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
+): Promise<LogFetched> {
+  const { base, lines, fault } = taken.admission;
+  const known = ours?.seq ?? 0;
+  if (lines.length < known) return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
+  if (ours !== undefined && lines[known - 1]?.link !== ours.link)
+    return {
+      lines: 0,
+      fault: { code: 'NOT_EXTENSION', seq: known, detail: `it has another line ${known} than we do` },
+    };
+  await takeOver(node.repository, taken.quarantine, 'pack');
+  // A damaged file of an object hides the good copy in the pack.
+  await removePackedFiles(node.repository);
+  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: undefined, next: base.tip.oid });
+  shared.bases.set(log, base);
+  const fresh = lines.slice(known);
+  await node.admitLines({ log, lines: fresh, tip: base.tip, via: peer, mended: true });
+  return { lines: fresh.length, ...(fault === undefined ? {} : { fault }) };
 }
 
 async function baseAt({ node, log, shared }: LogFetch, tip: LogTip): Promise<LogBase> {

@@ -13,6 +13,8 @@ export interface FetchPackOptions {
   readonly wants: readonly string[];
   readonly haves: readonly string[];
   readonly form: IntakeForm;
+  /** Takes it in without looking at our own objects, which may be damaged. Needs `haves` to be empty. */
+  readonly alone?: boolean;
   readonly bytesMax: number;
   readonly objectsMax: number;
   readonly deadlineMs: number;
@@ -41,7 +43,7 @@ export async function fetchPack(options: FetchPackOptions): Promise<Result<Fetch
     deadlineMs: Math.min(options.deadlineMs, options.idleMs ?? fetchIdleMs),
   });
   if (!started.ok) return started;
-  const quarantine = openQuarantine(options.repository);
+  const quarantine = openQuarantine(options.repository, options.alone);
   // Started before the answer comes: both ends start their git at the same time.
   const intake = startIntake(quarantine, options.form, options);
   try {

@@ -42,6 +42,8 @@ export async function fetchTrust(fetch: TrustFetch): Promise<Result<FetchedTrust
     repository,
     wants: [commit],
     haves: [],
+    // It is read and thrown away: damage in our own objects has no say in it.
+    alone: true,
     form: 'pack',
     deadlineMs,
     ...bounds,

@@ -17,11 +17,21 @@ export interface LogTip {
 /** New lines of one log, verified and durable: the branch already points at `tip.oid`. */
 export interface AdmittedLines {
   readonly log: string;
-  /** In order, without gaps, the first directly after the tip that `MeshNode.tip` gave. Never empty. */
+  /** In order, without gaps, the first directly after the tip that `MeshNode.tip` gave. Never empty, unless `mended`. */
   readonly lines: readonly VerifiedLine[];
   readonly tip: LogTip;
   /** Host name of the peer that carried them. */
   readonly via: string;
+  /** Our copy was damaged and has been replaced by the peer's; then there may be no line that is new. */
+  readonly mended?: boolean;
+}
+
+/** What the process knows of damage in our copies of logs. The own log is never taken from a peer. */
+export interface LogDamage {
+  /** True for a copy that cannot be built on: it is to be taken anew. */
+  of(log: string): boolean;
+  /** Reads our copy again, whole. @returns as `of`. */
+  recheck(log: string): Promise<boolean>;
 }
 
 /**
@@ -54,6 +64,8 @@ export interface MeshNode {
     ops: readonly TrustOp[],
     via: string,
   ): Promise<Pick<Added, 'added' | 'pending' | 'dropped' | 'unsupported'>>;
+  /** Without it, damage in our copies is a failure of this machine, and stays. */
+  readonly damage?: LogDamage;
   /** Told what a peer says it holds, before anything of it is fetched. */
   onHeads?(peer: string, heads: Heads): void;
   /** Takes over lines that the mesh admitted. */

@@ -4,7 +4,7 @@
  */
 import { headsBytesMax, headsDeadlineMs, peerAlarmsMax, refusalForgetMs, sharedFetchWaitMs } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
-import { isOperatingError, printable } from '../store/errors.ts';
+import { isOperatingError, printable, type OperatingError } from '../store/errors.ts';
 import { fetchLog, type LogFetched, type SharedState } from './fetch-log.ts';
 import { fetchTrust } from './fetch-trust.ts';
 import { parseHeads, type Heads, type HeadsTip } from './heads.ts';
@@ -66,10 +66,15 @@ export async function runPeerCycle(context: CycleContext): Promise<PeerOutcome> 
   } catch (error) {
     draft.fault = {
       code: 'LOCAL',
-      detail: printable(isOperatingError(error) ? `${error.message} (${error.code})` : String(error)),
+      detail: isOperatingError(error) ? describeFailure(error) : printable(String(error)),
     };
   }
   return finish(context.peer, draft);
+}
+
+/** The next step belongs to it: a failure of this machine is for whoever reads it to put right. */
+function describeFailure({ message, code, hint }: OperatingError): string {
+  return printable(`${printable(message)} (${code})${hint === '' ? '' : `; ${hint}`}`, 600);
 }
 
 function finish(peer: string, draft: Draft): PeerOutcome {
@@ -193,7 +198,8 @@ async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft):
 
 /** A peer that holds more of our own log, or another one, has seen what this home has lost. */
 function noteOwnLog({ node, peer }: CycleContext, offered: HeadsTip | undefined, draft: Draft): void {
-  if (offered === undefined) return;
+  // A damaged copy says less than there is; that is told as damage.
+  if (offered === undefined || node.damage?.of(node.host) === true) return;
   const ours = node.tip(node.host);
   const ahead = offered.seq > (ours?.seq ?? 0);
   const link = ours?.seq === offered.seq ? ours.link : node.linkAt(node.host, offered.seq);
@@ -224,6 +230,8 @@ function noteRollback({ node, peer }: CycleContext, seq: number, draft: Draft): 
 /** `fetch`: ask for it. `behind`: it holds less of the same log. */
 function planLog({ node }: CycleContext, log: string, offered: HeadsTip): 'none' | 'behind' | 'fetch' {
   const ours = node.tip(log);
+  // A copy of ours that is damaged is taken anew from whoever holds at least what is good of it.
+  if (node.damage?.of(log) === true) return offered.seq >= (ours?.seq ?? 0) ? 'fetch' : 'none';
   if (ours?.link === offered.link) return 'none';
   if (ours === undefined || offered.seq >= ours.seq) return 'fetch';
   const link = node.linkAt(log, offered.seq);

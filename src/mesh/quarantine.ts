@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fetchDeadlineMs } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { lastLine, startChild, type RunningChild } from '../store/child.ts';
-import { isOperatingError, OperatingError } from '../store/errors.ts';
+import { isOperatingError, OperatingError, printable, restoreHint } from '../store/errors.ts';
 import { gitRequest, throughQuarantine, type ObjectView, type Repository } from '../store/git/repository.ts';
 
 /** A folder of objects that are not trusted yet. */
@@ -39,13 +39,13 @@ export interface PackIntake {
 
 let counter = 0;
 
-/** Makes an empty quarantine in the folder that the start-up sweep empties. */
-export function openQuarantine(repository: Repository): Quarantine {
+/** Makes an empty quarantine in the folder that the start-up sweep empties. `alone`: our own objects are not seen from it. */
+export function openQuarantine(repository: Repository, alone = false): Quarantine {
   counter += 1;
   const objectDir = join(repository.gitDir, 'quarantine', `${process.pid}-${counter}`);
   mkdirSync(join(objectDir, 'pack'), { recursive: true, mode: 0o700 });
   return {
-    view: throughQuarantine(repository, objectDir),
+    view: alone ? { gitDir: repository.gitDir, objectDir, alternates: [] } : throughQuarantine(repository, objectDir),
     remove: () => rmSync(objectDir, { recursive: true, force: true }),
   };
 }
@@ -78,16 +78,23 @@ export function startIntake(quarantine: Quarantine, form: IntakeForm, bounds: In
     deadlineMs: fetchDeadlineMs,
   });
   child.stdout.resume();
-  return { stdin: child.stdin, done: judge(child), kill: () => child.kill() };
+  return { stdin: child.stdin, done: judge(child, quarantine.view), kill: () => child.kill() };
 }
 
-async function judge(child: RunningChild): Promise<Result<true, 'PACK_REFUSED'>> {
+async function judge(child: RunningChild, { alternates }: ObjectView): Promise<Result<true, 'PACK_REFUSED'>> {
   try {
     const { code, stderr } = await child.done;
     if (code === 0) return ok(true);
     if (/No space left|Disk quota|Input\/output error|Permission denied|Read-only file system/.test(stderr)) {
       throw new OperatingError('DISK_FAILED', `cannot take a pack in: ${lastLine(stderr)}`, {
         hint: 'look at the disk of the home folder',
+      });
+    }
+    // git names the object and where it is stored: what stands in our own folder did not come from the peer.
+    const ours = alternates.find((folder) => stderr.includes(`(stored in ${folder}/`));
+    if (ours !== undefined) {
+      throw new OperatingError('OBJECT_DAMAGED', `an object of this home is damaged: ${printable(lastLine(stderr))}`, {
+        hint: restoreHint,
       });
     }
     return refuse(

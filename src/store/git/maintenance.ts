@@ -78,5 +78,10 @@ export async function countObjects(
 export async function packObjects(repository: Repository): Promise<void> {
   await runGit(repository, { args: ['repack', '-q', '-l'], deadlineMs: maintenanceDeadlineMs });
   await syncDirectories(repository.disk, [path.join(repository.objectDir, 'pack'), repository.objectDir]);
+  await removePackedFiles(repository);
+}
+
+/** Removes the loose files of objects that a pack holds too, whatever is in those files. The pack must be durable. */
+export async function removePackedFiles(repository: Repository): Promise<void> {
   await runGit(repository, { args: ['prune-packed', '-q'], deadlineMs: maintenanceDeadlineMs });
 }

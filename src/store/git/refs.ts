@@ -93,6 +93,13 @@ export function listLogs(repository: Pick<Repository, 'gitDir'>): Map<string, st
   return logs;
 }
 
+/** `expected`: null = it must not exist; undefined = whatever it says, also when its file is damaged. */
+export interface RefMove {
+  readonly ref: string;
+  readonly expected: string | null | undefined;
+  readonly next: string;
+}
+
 /** A branch that is locked for moving. A `commit` that resolves or an `abort` ends it. */
 export interface LockedRef {
   /** Makes the new value durable in the lock file; may run beside the fsyncs of the objects. */
@@ -108,10 +115,7 @@ export interface LockedRef {
  * Errors: `REF_LOCKED` (another process holds it, or a crash left it), `REF_CHANGED` (names both values),
  * `REF_DAMAGED`, `DISK_FAILED`, `DISK_FULL`.
  */
-export function lockRef(
-  repository: Repository,
-  move: { ref: string; expected: string | null; next: string },
-): LockedRef {
+export function lockRef(repository: Repository, move: RefMove): LockedRef {
   const { disk, gitDir } = repository;
   assert(isOid(move.next), 'a branch moves to a commit id');
   const file = refFile(repository, move.ref);
@@ -161,7 +165,8 @@ export function lockRef(
   };
 }
 
-function requireValue(repository: Repository, move: { ref: string; expected: string | null }): void {
+function requireValue(repository: Repository, move: RefMove): void {
+  if (move.expected === undefined) return;
   const current = readRef(repository, move.ref);
   if (current === move.expected) return;
   const say = (oid: string | null): string => oid ?? 'nothing';
@@ -178,10 +183,7 @@ function requireValue(repository: Repository, move: { ref: string; expected: str
  * Moves a branch from `expected` (null = it must not exist) to `next`, durably. The objects must be durable already.
  * Errors: as `lockRef`.
  */
-export async function compareAndSwapRef(
-  repository: Repository,
-  move: { ref: string; expected: string | null; next: string },
-): Promise<void> {
+export async function compareAndSwapRef(repository: Repository, move: RefMove): Promise<void> {
   const locked = lockRef(repository, move);
   try {
     await locked.prepare();

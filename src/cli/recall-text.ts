@@ -20,8 +20,13 @@ export const exitOfRecall: Readonly<Record<RecallStatus, number>> = {
 /** Lines of a home that a person is shown; `--json` and the home itself have the rest. */
 const homeLinesMax = 40;
 
-/** The answer in lines. Pure. */
+/** The answer in lines, and what is missing for it to be whole. Pure. */
 export function describeRecall(answer: RecalledJson, now: number): string[] {
+  const missing = (answer.incomplete ?? []).map((sentence) => `  NOT WHOLE HERE: ${oneLine(sentence)}`);
+  return [...answerLines(answer, now), ...missing];
+}
+
+function answerLines(answer: RecalledJson, now: number): string[] {
   const { subject, claims = [] } = answer;
   const sides = claims.map((side) => `  ${claimLine(side, now)}`);
   const spoken = claims.flatMap((side) => [`  ${saying(side)}`, `    ${claimLine(side, now)}`]);

@@ -41,6 +41,8 @@ export interface RecallJson {
   readonly observed?: { readonly host: string; readonly at: string; readonly digest: string };
   /** Scopes in which the subject is known, where it is not in the one that was asked. */
   readonly elsewhere?: readonly string[];
+  /** A sentence for every log that is not whole on this host: what it said beyond is not in this answer. */
+  readonly incomplete?: readonly string[];
   /** The host that answers. */
   readonly host: string;
   /** Seconds since the claimed time of what is told; null when nothing is. Negative for a time in the future. */

@@ -14,6 +14,7 @@ import { firstIssue } from './first-issue.ts';
 import { importEvents } from './import-events.ts';
 import { charterJson } from './queries/charter.ts';
 import { listEvents, listParks } from './queries/lists.ts';
+import { incompleteLogs } from './queries/incomplete.ts';
 import { recall } from './queries/recall.ts';
 import { search } from './queries/search.ts';
 import { show } from './queries/show.ts';
@@ -50,8 +51,12 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   },
   recall: {
     params: z.strictObject({ subject: z.string(), scope: z.string().optional() }),
-    handle: async (engine, { subject, scope = '*' }) =>
-      recall(await engine.beliefs.read(), { subject, scope, host: engine.identity.host, now: Date.now() }),
+    handle: async (engine, { subject, scope = '*' }) => {
+      const database = await engine.beliefs.read();
+      const incomplete = incompleteLogs(engine, database);
+      const answer = recall(database, { subject, scope, host: engine.identity.host, now: Date.now() });
+      return incomplete.length === 0 ? answer : { ...answer, incomplete };
+    },
   },
   log: {
     params: z.strictObject({ of: z.string().optional(), limit: z.int().min(1).max(listedEventsMax).optional() }),

@@ -106,8 +106,13 @@ describe('the repository', () => {
     truncateSync(file, statSync(file).size - 20);
     await requireWritesBlocked(host, 'OWN_LOG_DAMAGED', /does not decompress|damaged/);
     expect(await host.json('recall', 'note/n0')).toMatchObject({ status: 'served' });
+    // What is not there because of the damage does not read like what was never said.
     const gone = await host.ctl('recall', 'note/n119');
     expect(gone.code).toBe(7);
+    expect(gone.stdout).toMatch(/^NOT FOUND: .*\n {2}NOT WHOLE HERE: log alpha is cut at line \d+ \(OBJECT_DAMAGED\)/);
+    expect(await host.json('recall', 'note/n0')).toMatchObject({
+      incomplete: [expect.stringContaining('log alpha'), expect.any(String)],
+    });
   });
 
   test('B1: the trust branch is empty, or gone: nothing is started and nothing is written', async () => {

@@ -96,6 +96,10 @@ describe('our copy of a log', () => {
       expect(status.heads['beta']?.seq ?? 0).toBe(line - 1);
       expect(await statusesOf(api, four('beta'))).toEqual([1, 2, 3, 4].map((n) => (n < line ? 'served' : 'none')));
       expect(await statusesOf(api, ['lesson/alpha-4', 'lesson/gamma-4'])).toEqual(['served', 'served']);
+      expect((await api.call('recall', { subject: 'lesson/never-said' })).result).toMatchObject({
+        status: 'none',
+        incomplete: expect.arrayContaining([expect.stringContaining(`log beta is cut at line ${line} `)]),
+      });
       const written = { kind: 'lesson', subject: 'lesson/alpha-5', content: 'rule 5' };
       expect((await api.call('append', { events: [written] })).error).toBeUndefined();
       expect((await api.call('verify', {})).result).toMatchObject({

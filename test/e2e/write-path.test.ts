@@ -163,6 +163,24 @@ test('B4: reading with git and verifying while 300 commits are made: every commi
   checkRepository(busy.home);
 }, 90_000);
 
+test('a rebuild beside appends, over and over: no line is lost, said twice or out of its place', async () => {
+  const moving = await bench.lay('moving');
+  await moving.json('init', '--host', 'moving', '--listen', moving.address);
+  await moving.start();
+  const api = await moving.api();
+  const appends: Promise<number | undefined>[] = [];
+  const rebuilds: Promise<unknown>[] = [];
+  for (let n = 0; n < 120; n += 1) {
+    const append = api.call('append', { events: [lesson(`lesson/moving-${n}`, `rule ${n}`)] });
+    appends.push(append.then(({ result }) => (result as { results: Appended[] }).results[0]?.seq));
+    if (n % 6 === 0) rebuilds.push(api.call('rebuild', {}));
+    if (n % 10 === 0) await append;
+  }
+  expect((await Promise.all(appends)).toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual(appends.map((_, n) => n + 1));
+  await Promise.all(rebuilds);
+  expect(await moving.json('verify', '--deep')).toMatchObject({ ok: true, logs: { moving: { lines: 120 } } });
+}, 60_000);
+
 test('an append --file with one bad event refuses all of them, names it, and changes nothing', async () => {
   const heads = async (): Promise<unknown> => (await alpha.json<{ heads: unknown }>('status')).heads;
   const before = await heads();

@@ -10,13 +10,14 @@ import type { Engine } from '../engine.ts';
 import type { StoredTips } from '../fold-rows.ts';
 import type { LogCut } from '../log-book.ts';
 import { editedViews } from './view-edits.ts';
+import { cutSentence, cutsIn } from './incomplete.ts';
 import { countsOf, heldEvent, newestLines, standingAlarms, tipsOf } from './sound-rows.ts';
 
 export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
   const meta = database.meta();
   const heads = tipsOf(database);
   const counts = countsOf(database);
-  const alarms = [...localAlarms(engine, JSON.parse(meta['cuts'] ?? '[]') as LogCut[]), ...foldAlarms(database)];
+  const alarms = [...localAlarms(engine, cutsIn(database)), ...foldAlarms(database)];
   const peers = [...engine.charter().hosts.keys()]
     .filter((name) => name !== engine.identity.host)
     .map((name) => peerJson(engine, heads, name));
@@ -91,11 +92,7 @@ function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
   const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
   return [
     ...faults.map(({ code, message }) => ({ kind: code, detail: message })),
-    ...cuts.map(({ log, seq, code, detail }) => ({
-      kind: 'LOG_CUT',
-      host: log,
-      detail: `log ${log} is cut at line ${seq} (${code}): ${detail}`,
-    })),
+    ...cuts.map((cut) => ({ kind: 'LOG_CUT', host: cut.log, detail: cutSentence(cut) })),
     ...engine.peerBook
       .alarms()
       .map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),

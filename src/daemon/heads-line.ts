@@ -10,12 +10,12 @@ export function headsLine(engine: Engine): string {
     const tip = book.tip(log);
     if (tip !== undefined) heads[log] = tip;
   }
-  const { oid, hash } = engine.trust();
+  const { oid, hash, kept } = engine.trust();
   return printHeads({
     mesh: engine.meshId,
     host: engine.identity.host,
     heads,
-    trust: { oid, hash },
+    trust: { oid, hash, kept },
     addresses: addressesOf(engine),
     version,
   });

@@ -16,6 +16,7 @@ import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustO
 import {
   addOps,
   emptyTrustSet,
+  keptHash,
   maximalOps,
   previewOp,
   trustHash,
@@ -30,6 +31,8 @@ export interface TrustState {
   readonly set: TrustSet;
   readonly charter: Charter;
   readonly hash: string;
+  /** Hash over all ops of the branch, those too that this version cannot apply. */
+  readonly kept: string;
   /** Commit of branch `trust`; '' before there is one. */
   readonly oid: string;
 }
@@ -65,7 +68,7 @@ export async function growTrust(
 }
 
 function stateOf(set: TrustSet, oid: string): TrustState {
-  return { set, charter: charterOf(set), hash: trustHash(set), oid };
+  return { set, charter: charterOf(set), hash: trustHash(set), kept: keptHash(set), oid };
 }
 
 function textOf(set: TrustSet, id: string): string {

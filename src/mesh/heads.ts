@@ -19,7 +19,8 @@ export interface Heads {
   readonly mesh: string;
   readonly host: string;
   readonly heads: Readonly<Record<string, HeadsTip>>;
-  readonly trust: { readonly oid: string; readonly hash: string };
+  /** `kept`: hash over every op of the branch, those too that its version cannot apply; absent from an older host. */
+  readonly trust: { readonly oid: string; readonly hash: string; readonly kept?: string };
   readonly addresses: Readonly<Record<string, string>>;
   readonly version: string;
 }
@@ -53,7 +54,7 @@ export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
   const hints = readMembers(addresses, readAddress);
   if (hints === undefined) return refuse('NOT_HEADS', 'addresses is not a table of addresses');
   const set = readTrust(trust);
-  if (set === undefined) return refuse('NOT_HEADS', 'trust is not {hash, oid}');
+  if (set === undefined) return refuse('NOT_HEADS', 'trust is not {hash, kept, oid}');
   return ok({ mesh, host, heads: tips, trust: set, addresses: hints, version });
 }
 
@@ -80,8 +81,10 @@ function readTip(value: JsonValue): HeadsTip | undefined {
 }
 
 function readTrust(value: JsonValue | undefined): Heads['trust'] | undefined {
-  const { oid, hash } = isJsonObject(value) ? value : ({} as JsonObject);
-  return isObjectId(oid) && isId(hash) ? { oid, hash } : undefined;
+  const { oid, hash, kept } = isJsonObject(value) ? value : ({} as JsonObject);
+  if (!isObjectId(oid) || !isId(hash)) return undefined;
+  if (kept === undefined) return { oid, hash };
+  return isId(kept) ? { oid, hash, kept } : undefined;
 }
 
 function readAddress(value: JsonValue): string | undefined {

@@ -55,8 +55,8 @@ export interface MeshNode {
   tip(log: string): LogTip | undefined;
   /** Link of a line that we hold; undefined when not known (then a shorter log of a peer is not compared). */
   linkAt(log: string, seq: number): string | undefined;
-  /** The trust hash. */
-  trust(): { readonly hash: string };
+  /** The trust hash, and the hash over all ops that are kept (`keptHash`). */
+  trust(): { readonly hash: string; readonly kept: string };
   /** Is a trust op (64 hex) held as valid? Spares reading it again. Pending ones are not held: another text may be the real one. */
   holdsTrustOp(id: string): boolean;
   /** Adds what verifies to the trust set and to branch `trust`, durably; `charter` is the new one when it resolves. */

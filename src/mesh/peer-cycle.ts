@@ -153,8 +153,10 @@ async function exchange(context: CycleContext, heads: Heads, draft: Draft): Prom
 /** Trust first: afterwards the charter names every host whose lines are about to come. */
 async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft): Promise<void> {
   const { node, connection, peer, memory } = context;
-  const { oid, hash } = heads.trust;
-  if (hash === node.trust().hash) return;
+  const { oid, hash, kept } = heads.trust;
+  const ours = node.trust();
+  // An op that nobody here can apply is no part of the trust hash, and must reach every host all the same.
+  if (hash === ours.hash && (kept ?? ours.kept) === ours.kept) return;
   const known = memory.trust;
   if (known?.oid === oid && known.until > performance.now()) return void draft.alarms.push(...known.alarms);
   const fetched = await fetchTrust({

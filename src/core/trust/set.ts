@@ -91,6 +91,14 @@ export function trustHash(set: TrustSet): string {
   return sha256Hex(canonicalJson([...set.held.keys()].toSorted(byText)));
 }
 
+/**
+ * The same over all ops that are kept: those too that this version cannot apply. Two hosts may agree on what counts while
+ * only one of them has heard of such an op. Pure.
+ */
+export function keptHash(set: TrustSet): string {
+  return sha256Hex(canonicalJson([...set.held.keys(), ...set.unsupported.keys()].toSorted(byText)));
+}
+
 /** The valid ops, ancestors first. Pure. */
 export function validOps(set: TrustSet): readonly SupportedOp[] {
   return Array.from(set.held.values(), ({ op }) => op);

@@ -6,7 +6,7 @@ import { buildLine, type Line } from '../../../src/core/line.ts';
 import type { VerifiedLine } from '../../../src/core/log.ts';
 import { charterOf, type Charter } from '../../../src/core/trust/charter.ts';
 import type { TrustOp } from '../../../src/core/trust/op.ts';
-import { addOps, emptyTrustSet, trustHash, type TrustSet } from '../../../src/core/trust/set.ts';
+import { addOps, emptyTrustSet, keptHash, trustHash, type TrustSet } from '../../../src/core/trust/set.ts';
 import { signEd25519 } from '../../../src/crypto/ed25519.ts';
 import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
 import { printHeads, type HeadsTip } from '../../../src/mesh/heads.ts';
@@ -103,7 +103,8 @@ export async function startNode(
     const added = addOps(set, ops, via);
     set = added.set;
     charter = charterOf(set);
-    const stored = [...set.held.values()].map(({ op }) => ({ id: op.id, text: op.text }));
+    const kept = [...[...set.held.values()].map(({ op }) => op), ...set.unsupported.values()];
+    const stored = kept.map(({ id, text }) => ({ id, text }));
     trustOid = (await addTrustOps(repository, { ops: stored, author: 'memd <t@t>', seconds: 1 })) ?? trustOid;
     return added;
   };
@@ -121,7 +122,7 @@ export async function startNode(
     charter: () => charter,
     tip: (log) => tips.get(log),
     linkAt: (log, seq) => links.get(log)?.[seq - 1],
-    trust: () => ({ hash: trustHash(set) }),
+    trust: () => ({ hash: trustHash(set), kept: keptHash(set) }),
     holdsTrustOp: (id) => set.held.has(id),
     admitTrust,
     admitLines: (lines) => {
@@ -141,7 +142,7 @@ export async function startNode(
           mesh: meshId,
           host: name,
           heads,
-          trust: { oid: trustOid, hash: trustHash(set) },
+          trust: { oid: trustOid, hash: trustHash(set), kept: keptHash(set) },
           addresses: {},
           version: 'test',
         }),

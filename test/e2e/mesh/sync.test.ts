@@ -202,6 +202,20 @@ describe('trust first', () => {
     expect(beta.tips.get('alpha')?.seq).toBe(1);
   });
 
+  test('an op that this version cannot apply goes on through hosts that cannot either, though all count the same ops', async () => {
+    const [alpha, beta, gamma] = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')];
+    introduce(alpha, beta, gamma);
+    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 502 }, 'host-revoke', { name: 'gamma' });
+    await alpha.trust(op);
+    expect(alpha.mesh.trust().hash).toBe(gamma.mesh.trust().hash);
+    const news = [{ code: 'OP_UNSUPPORTED', op: op.id }];
+    expect(await beta.cycle('alpha')).toMatchObject([{ state: 'up', alarms: news }]);
+    expect(await gamma.cycle('beta')).toMatchObject([{ state: 'up', alarms: news }]);
+    expect([...gamma.set().unsupported.keys()]).toEqual([op.id]);
+    expect(await gamma.cycle('beta')).toMatchObject([{ state: 'up', alarms: [] }]);
+    expect(gamma.mesh.trust()).toEqual(alpha.mesh.trust());
+  });
+
   test('a forged op and a file that is not its op are alarms, and the good ones are taken', async () => {
     const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { ops: meshOps('beta') })];
     introduce(alpha, beta);

@@ -8,7 +8,7 @@ const good: Heads = {
   mesh: hex('1'),
   host: 'alpha',
   heads: { alpha: tip, beta: { ...tip, seq: 1 } },
-  trust: { oid: hex('c', 40), hash: hex('d') },
+  trust: { oid: hex('c', 40), hash: hex('d'), kept: hex('e') },
   addresses: { alpha: 'ssh://alpha.local:7422' },
   version: '0.1.0',
 };
@@ -22,6 +22,11 @@ describe('heads', () => {
 
   test('a member that a later version adds is passed over', () => {
     expect(parseHeads(text({ newest: { n: 1 } }))).toEqual({ ok: true, value: good });
+  });
+
+  test('an older host does not say what it keeps', () => {
+    const { oid, hash } = good.trust;
+    expect(parseHeads(text({ trust: { oid, hash } }))).toEqual({ ok: true, value: { ...good, trust: { oid, hash } } });
   });
 
   test('a host with nothing says so', () => {
@@ -52,6 +57,7 @@ describe('heads', () => {
     ['a tip that is null', text({ heads: { alpha: null } })],
     ['heads that are a list', text({ heads: [tip] })],
     ['no trust', text({ trust: null })],
+    ['a hash over all ops that is none', text({ trust: { ...good.trust, kept: 'x' } })],
     ['an address that is a number', text({ addresses: { alpha: 1 } })],
     ['a long address', text({ addresses: { alpha: 'x'.repeat(513) } })],
     ['a control character', printHeads(good).replace('alpha.local', 'alpha\\u001b.local')],

@@ -43,6 +43,9 @@ export function serveApi(options: ApiServerOptions): Promise<ApiServer> {
     server.once('error', reject);
     server.listen(socketPath, () => {
       chmodSync(socketPath, 0o600);
+      // From here on an error is a connection that could not be taken (EMFILE): that client's loss, not the daemon's end.
+      server.removeListener('error', reject);
+      server.on('error', () => undefined);
       resolve({
         async close() {
           const stopped = new Promise((done) => server.close(done));

@@ -132,8 +132,8 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     recharter: () => recharter(parts, options),
     settle: settler.now,
     read: async () => {
-      const untouched =
-        !keeper.isAskedFor() && derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust().hash));
+      const current = derived.isCurrent(inputsOf(commitsOnDisk(repository, trust()), trust().hash));
+      const untouched = !keeper.isAskedFor() && current && !derived.filesAreBehind();
       if (!untouched) await settler.now();
       return derived.database();
     },
@@ -233,10 +233,11 @@ async function recharter(parts: Parts, { repository, trust, progress }: BeliefsO
 
 async function rebuildAll(parts: Parts, progress: (text: string) => void, damage?: DatabaseDamage): Promise<void> {
   const { derived, settler, log } = parts;
-  await settler.stop();
-  if (damage !== undefined && damage.database !== derived.database()) return;
-  if (damage !== undefined) log?.warn({ err: damage.error }, 'the database is damaged: it is made again');
-  await reloadAll(parts, progress, damage);
+  await settler.alone(async () => {
+    if (damage !== undefined && damage.database !== derived.database()) return;
+    if (damage !== undefined) log?.warn({ err: damage.error }, 'the database is damaged: it is made again');
+    await reloadAll(parts, progress, damage);
+  });
   await settler.now();
 }
 

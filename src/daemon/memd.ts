@@ -52,7 +52,14 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
   });
   const ends: (() => Promise<unknown>)[] = [() => engine.close()];
   const stop = async (): Promise<void> => {
-    for (const end of ends.splice(0).toReversed()) await end();
+    const end = ends.pop();
+    if (end === undefined) return;
+    try {
+      await end();
+    } finally {
+      // Whatever one part fails at, the others end too, and the lock is given back.
+      await stop();
+    }
   };
   try {
     const ssh = await openSshListener(engine, options.listen ?? config?.ssh.listen ?? engine.identity.listen);
@@ -104,10 +111,14 @@ function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
 
 /** Cycles on the schedule and once at the start. @returns what ends it. */
 function keepSchedule(engine: Engine, schedule: string, log: Logger): () => Promise<unknown> {
-  const cycle = (): void => {
-    runCycle(engine, { busy: 'skip' }).catch((error: unknown) => log.error({ err: error }, 'a sync cycle failed'));
+  const cycle = async (): Promise<void> => {
+    try {
+      await runCycle(engine, { busy: 'skip' });
+    } catch (error) {
+      log.error({ err: error }, 'a sync cycle failed');
+    }
   };
-  const task = cron.schedule(schedule, cycle, { noOverlap: true, maxRandomDelay: syncJitterMs });
-  setImmediate(cycle);
+  const task = cron.schedule(schedule, cycle, { maxRandomDelay: syncJitterMs });
+  setImmediate(() => void cycle());
   return async () => task.stop();
 }

@@ -1,9 +1,11 @@
 /** Runs the same piece of work soon after it is asked for, never twice at once, and seldom enough to stay cheap. */
 export interface Settler {
-  /** Does the work now (after a run that is under way) and resolves when it is done. */
+  /** Does the work after a run that is under way; everybody who asks before it starts shares one run. */
   readonly now: () => Promise<void>;
   /** Does the work after a while; asking again meanwhile changes nothing. */
   readonly soon: () => void;
+  /** Does something else while no run is under way and none can start. */
+  readonly alone: (other: () => Promise<void>) => Promise<void>;
   /** Forgets what was asked for and waits for a run that is under way. */
   readonly stop: () => Promise<void>;
 }
@@ -18,20 +20,30 @@ const delayMaxMs = 2_000;
 
 /** `work` may fail: `now` then rejects; after `soon` the failure goes to `onError`. */
 export function createSettler(work: () => Promise<void>, onError: (error: unknown) => void): Settler {
+  /** The last run that started; `queued` is the one that will start after it. */
   let running: Promise<void> = Promise.resolve();
+  let queued: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastMs = 0;
 
   const run = async (): Promise<void> => {
+    queued = undefined;
     const start = performance.now();
     await work();
     lastMs = performance.now() - start;
   };
-  const now = (): Promise<void> => {
+  const after = (step: () => Promise<void>): Promise<void> => {
+    running = running.then(step, step);
+    return running;
+  };
+  const forgetTimer = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    running = running.then(run, run);
-    return running;
+  };
+  const now = (): Promise<void> => {
+    forgetTimer();
+    queued ??= after(run);
+    return queued;
   };
   return {
     now,
@@ -41,9 +53,14 @@ export function createSettler(work: () => Promise<void>, onError: (error: unknow
         Math.min(Math.max(delayMinMs, delayShare * lastMs), delayMaxMs),
       );
     },
+    alone: (other) => {
+      forgetTimer();
+      // What was queued before runs before; what is asked for from now on runs after.
+      queued = undefined;
+      return after(other);
+    },
     stop: async () => {
-      clearTimeout(timer);
-      timer = undefined;
+      forgetTimer();
       await running.catch(onError);
     },
   };

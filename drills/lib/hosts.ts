@@ -19,6 +19,8 @@ export interface RunOptions {
   /** Over the environment of this process; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Runs as this user and group; only root can. */
+  readonly uid?: number;
 }
 
 export interface TestHost {
@@ -108,10 +110,11 @@ function freePort(): Promise<number> {
 
 /** Runs memctl to its end, at most two minutes, with exactly these arguments. Without input its stdin is closed. */
 export function runMemctl(args: readonly string[], options: RunOptions): Promise<CtlResult> {
-  const { input, cwd, env } = options;
+  const { input, cwd, env, uid } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(bin, 'memctl'), ...args], {
       cwd,
+      ...(uid === undefined ? {} : { uid, gid: uid }),
       env: { ...process.env, ...env },
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       timeout: 120_000,

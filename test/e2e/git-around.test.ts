@@ -1,5 +1,5 @@
 /** Git as it is on a machine: somebody's global configuration, hooks, an environment that points elsewhere, other users. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { enrol } from '../../drills/lib/hosts.ts';
+import { enrol, runMemctl, type CtlResult } from '../../drills/lib/hosts.ts';
 import { extendLog } from '../../src/core/log.ts';
 import { homePaths } from '../../src/store/home.ts';
 import { readKeys } from '../../src/store/keys.ts';
@@ -200,6 +200,65 @@ test.skipIf(process.getuid?.() !== 0)(
     ]);
     expect(await beta.json('fetch', 'alpha')).toMatchObject([{ state: 'up' }]);
     expect(await beta.json('recall', 'lesson/handed')).toMatchObject({ status: 'served' });
+  },
+  40_000,
+);
+
+/** Root may write everything, so another user has to try; and that user must be able to run this checkout. */
+const nobody = 65_534;
+const runsAsNobody =
+  process.getuid?.() === 0 &&
+  spawnSync(process.execPath, [join(import.meta.dirname, '../../bin/memctl'), '--version'], {
+    uid: nobody,
+    gid: nobody,
+    env: { HOME: '/nonexistent' },
+  }).status === 0;
+
+test.skipIf(!runsAsNobody)(
+  'a home that may not be written (as another user; needs root and a checkout that others may read): said so for every command, nothing half done',
+  async () => {
+    const host = await bench.lay('sealed');
+    await host.json('init', '--host', 'sealed', '--listen', '127.0.0.1:0');
+    await host.json('lesson', 'lesson/before', 'x');
+    chmodSync(bench.folder(), 0o711);
+    const own = (folder: string): void => void execFileSync('chown', ['-R', `${nobody}:${nobody}`, folder]);
+    const seal = (...paths: string[]): void => void execFileSync('chmod', ['-R', 'a-w', ...paths]);
+    own(host.home);
+    const as = (...args: string[]): Promise<CtlResult> =>
+      runMemctl(['--home', host.home, ...args], { uid: nobody, env: { HOME: '/nonexistent', XDG_CACHE_HOME: '' } });
+    expect((await as('lesson', 'lesson/free', 'x')).code).toBe(0);
+
+    seal(host.repository);
+    const refused = await as('lesson', 'lesson/sealed', 'x', '--json');
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      error: { code: 'DISK_FAILED', message: expect.stringMatching(/EACCES/) },
+    });
+    expect((await as('recall', 'lesson/free')).code).toBe(0);
+    execFileSync('chmod', ['-R', 'u+w', host.repository]);
+
+    // Views that cannot be written are an alarm, and what is believed can be asked all the same.
+    seal(join(host.home, 'views', 'operator'));
+    expect((await as('lesson', 'lesson/unseen', 'x')).code).toBe(0);
+    expect((await as('recall', 'lesson/unseen')).code).toBe(0);
+    expect((await as('status')).stdout).toMatch(/ALARM DISK_FAILED: .*operator.*EACCES/);
+    expect(JSON.parse((await as('index', '--json')).stdout)).toMatchObject({ error: { code: 'DISK_FAILED' } });
+    execFileSync('chmod', ['-R', 'u+w', host.home]);
+    expect((await as('index')).stdout).toContain('lesson/unseen');
+    expect((await as('status')).stdout).not.toContain('ALARM');
+
+    seal(host.home);
+    for (const args of [['status'], ['lesson', 'lesson/x', 'x'], ['recall', 'lesson/free'], ['verify'], ['index']]) {
+      const { code, stdout } = await as(...args, '--json');
+      expect({ args, code }).toEqual({ args, code: 1 });
+      expect(JSON.parse(stdout)).toMatchObject({
+        error: { code: 'DISK_FAILED', message: expect.stringMatching(/memd\.lock: EACCES/) },
+      });
+    }
+    execFileSync('chmod', ['-R', 'u+w', host.home]);
+    expect(JSON.parse((await as('verify', '--deep', '--json')).stdout)).toMatchObject({
+      ok: true,
+      logs: { sealed: { lines: 3 } },
+    });
   },
   40_000,
 );

@@ -134,7 +134,7 @@ function assemble(parts: Parts): Engine {
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const { config } = options;
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
-  const peerBook = createPeerBook();
+  const peerBook = createPeerBook((name) => trust.charter.hosts.has(name));
   const addressOf = (host: string): string | undefined =>
     config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address;
   const queue = openQueue(parts, {

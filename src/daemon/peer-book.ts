@@ -23,13 +23,17 @@ export interface PeerBook {
   /** What peers last said they hold of a log. */
   offersOf(log: string): readonly { readonly peer: string; readonly tip: HeadsTip }[];
   alarms(): readonly MeshAlarm[];
-  /** Address that hosts last told each other: a hint, never trust. */
+  /** Address that a host last told of itself, never what others tell of it: a hint, never trust. */
   hint(host: string): string | undefined;
 }
 
-export function createPeerBook(): PeerBook {
+/** `isEnrolled`: whether the charter, as of now, names a host. Nothing is known of one that left it. */
+export function createPeerBook(isEnrolled: (host: string) => boolean = () => true): PeerBook {
   const peers = new Map<string, PeerHealth>();
   const said = new Map<string, Heads>();
+  const forgetOthers = (): void => {
+    for (const known of [peers, said]) for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
+  };
   const waiting = new Set<() => void>();
   const tell = (): void => waiting.forEach((check) => check());
   return {
@@ -47,12 +51,17 @@ export function createPeerBook(): PeerBook {
         waiting.add(check);
         check();
       }),
-    offersOf: (log) =>
-      [...said].flatMap(([peer, { heads }]) => {
+    offersOf(log) {
+      forgetOthers();
+      return [...said].flatMap(([peer, { heads }]) => {
         const tip = heads[log];
         return tip === undefined ? [] : [{ peer, tip }];
-      }),
-    of: (peer) => peers.get(peer),
+      });
+    },
+    of(peer) {
+      forgetOthers();
+      return peers.get(peer);
+    },
     note(outcome, now) {
       const before = peers.get(outcome.peer);
       const reached = outcome.state !== 'down';
@@ -68,10 +77,14 @@ export function createPeerBook(): PeerBook {
       tell();
       return before?.state !== outcome.state || before.reason !== reason;
     },
-    alarms: () => [...peers.values()].flatMap((peer) => peer.alarms),
-    hint: (host) =>
-      [...peers.values()]
-        .map((peer) => peer.heads?.addresses[host])
-        .find((address) => address !== undefined && address !== ''),
+    alarms() {
+      forgetOthers();
+      return [...peers.values()].flatMap((peer) => peer.alarms);
+    },
+    hint(host) {
+      forgetOthers();
+      const address = (said.get(host) ?? peers.get(host)?.heads)?.addresses[host];
+      return address === '' ? undefined : address;
+    },
   };
 }

@@ -76,8 +76,8 @@ export const wordChunkRows = 10_000;
 /** How often memd lets a client know that its request is still being worked on, and how long a client waits for a word. */
 export const apiHeartbeatMs = 5_000;
 export const apiSilenceMs = 60_000;
-/** Requests of one connection that are under way at once; more wait in the socket. */
-export const apiRequestsMax = 1_000;
+/** Requests of one connection that are under way at once; more wait. */
+export const apiRequestsMax = 256;
 /** How long a command without memd, or a memd that starts, waits for whoever holds the home to release it. */
 export const homeLockWaitMs = 2_000;
 /** How long the first append of a process waits for peers to say what they hold of this host's own log. */

@@ -69,34 +69,36 @@ const refuseAll: Pick<ApiServerOptions, 'handle' | 'describe'> = {
 };
 
 function converse(socket: Socket, work: Work): void {
+  const waiting: (string | null)[] = [];
   let underWay = 0;
-  /** A client that asks faster than it is answered, or does not read its answers, has to wait. */
-  const keepPace = (): void => {
-    if (underWay >= apiRequestsMax || socket.writableLength > socketBacklogBytesMax) socket.pause();
-    else socket.resume();
-  };
   const send = (answer: ApiAnswer): void => {
     if (socket.writable) socket.write(`${answerText(answer)}\n`);
+  };
+  /** Begins what may begin. A client that asks faster than it is answered, or does not read its answers, has to wait. */
+  const proceed = (): void => {
+    while (waiting.length > 0 && underWay < apiRequestsMax && socket.writableLength <= socketBacklogBytesMax) {
+      underWay += 1;
+      void work(waiting.shift() ?? null, send).then(() => {
+        underWay -= 1;
+        proceed();
+      });
+    }
+    if (waiting.length > 0) socket.pause();
+    else socket.resume();
   };
   const splitter = lineSplitter(apiLineBytesMax);
   // A client that goes away is no event: what it asked for is done or refused all the same.
   socket.on('error', () => socket.destroy());
-  socket.on('drain', keepPace);
+  socket.on('drain', proceed);
   socket.on('data', (chunk: Buffer) => {
     const lines = splitter.push(chunk);
     if (lines === 'too-long') {
       send(badRequest(`a request may have at most ${apiLineBytesMax} bytes`));
-      socket.end();
+      socket.destroySoon();
       return;
     }
-    for (const line of lines) {
-      underWay += 1;
-      void work(line, send).then(() => {
-        underWay -= 1;
-        keepPace();
-      });
-    }
-    keepPace();
+    for (const line of lines) waiting.push(line);
+    proceed();
   });
 }
 

@@ -66,7 +66,9 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     ends.push(ssh.close);
     follow = () => void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     ends.push((await openApi(engine, log)).close);
-    ends.push(keepSchedule(engine, schedule, log));
+    const listenAgain = (): void =>
+      void ssh.retry().catch((error: unknown) => log.warn({ err: error }, 'still cannot listen'));
+    ends.push(keepSchedule(engine, { schedule, listenAgain, log }));
     engine.targets.start();
     setImmediate(() => void warmSessions(engine, log));
     const { host } = engine.identity;
@@ -110,8 +112,12 @@ function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
 }
 
 /** Cycles on the schedule and once at the start. @returns what ends it. */
-function keepSchedule(engine: Engine, schedule: string, log: Logger): () => Promise<unknown> {
+function keepSchedule(
+  engine: Engine,
+  { schedule, listenAgain, log }: { readonly schedule: string; readonly listenAgain: () => void; readonly log: Logger },
+): () => Promise<unknown> {
   const cycle = async (): Promise<void> => {
+    listenAgain();
     try {
       await runCycle(engine, { busy: 'skip' });
     } catch (error) {

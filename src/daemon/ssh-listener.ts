@@ -1,5 +1,6 @@
 /** The ssh server of a running daemon, and where it listens: it moves when the charter says that it should. */
 import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
+import { isOperatingError, OperatingError, printable } from '../store/errors.ts';
 import type { Engine } from './engine.ts';
 import { headsLine } from './heads-line.ts';
 import { chooseListen, printListen, sameListen, type ListenAddress } from './listen-address.ts';
@@ -8,38 +9,90 @@ import { createNoteLog, type NoteLog } from './ssh-notes.ts';
 export interface SshListener {
   /** ADDRESS:PORT as it is now. */
   readonly listening: () => string;
-  /** Listens where the charter, as it is now, says. Does nothing when that is where it listens. */
+  /**
+   * Listens where the charter, as it is now, says. Does nothing when that is where it listens. When it cannot, it goes on
+   * at the address before, and status says so until it can.
+   */
   readonly follow: () => Promise<void>;
+  /** Tries again when it listens nowhere; else does nothing. */
+  readonly retry: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /** `asked`: ADDRESS:PORT that a person decided on; null lets the number of hosts decide. */
 export async function openSshListener(engine: Engine, asked: string | null): Promise<SshListener> {
-  let wanted = chooseListen(asked, engine.charter().hosts.size);
   const notes = createNoteLog((note) => engine.log?.warn(note, 'ssh'));
-  let server = await open(engine, wanted, notes);
-  let moving: Promise<void> = Promise.resolve();
-
-  const move = async (): Promise<void> => {
-    const next = chooseListen(asked, engine.charter().hosts.size);
-    if (sameListen(next, wanted)) return;
-    wanted = next;
-    await server.close();
-    server = await open(engine, next, notes);
-    engine.log?.info({ listen: printListen(server) }, 'listens where a mesh of several hosts needs it');
-  };
+  const listener = await openMovable({
+    choose: () => chooseListen(asked, engine.charter().hosts.size),
+    open: (listen) => open(engine, listen, notes),
+    onMoved: (listen) => engine.log?.info({ listen }, 'listens where a mesh of several hosts needs it'),
+    onFault: (fault) => engine.listenFault(fault),
+  });
   return {
-    listening: () => printListen(server),
-    follow: () => {
-      moving = moving.then(move, move);
-      return moving;
-    },
-    close: async () => {
-      await moving.catch(() => undefined);
-      await server.close();
+    ...listener,
+    async close() {
+      await listener.close();
       notes.close();
     },
   };
+}
+
+export interface MovableOptions {
+  /** Where to listen, as of now. */
+  readonly choose: () => ListenAddress;
+  readonly open: (listen: ListenAddress) => Promise<Pick<SshServer, 'address' | 'port' | 'close'>>;
+  readonly onMoved: (listen: string) => void;
+  /** undefined: it listens where it should. */
+  readonly onFault: (fault: OperatingError | undefined) => void;
+}
+
+/** A server that can be moved, and is not lost when it cannot. Fails when it cannot be opened at first. */
+export async function openMovable({ choose, open: openAt, onMoved, onFault }: MovableOptions): Promise<SshListener> {
+  let wanted = choose();
+  /** undefined: neither the new address nor the one before could be opened. */
+  let server: Awaited<ReturnType<typeof openAt>> | undefined = await openAt(wanted);
+  let moving: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  const move = async (): Promise<void> => {
+    const next = choose();
+    if (closed) return;
+    if (sameListen(next, wanted) && server !== undefined) return onFault(undefined);
+    // The old one stands in the way of the new: it has the same port, and every interface includes its own.
+    await server?.close();
+    server = undefined;
+    try {
+      server = await openAt(next);
+      wanted = next;
+      onFault(undefined);
+      onMoved(printListen(server));
+    } catch (error) {
+      onFault(faultOf(error, next));
+      if (!sameListen(next, wanted)) server = await openAt(wanted).catch(() => undefined);
+      throw error;
+    }
+  };
+  const follow = (): Promise<void> => (moving = moving.then(move, move));
+  return {
+    listening: () => (server === undefined ? 'nowhere' : printListen(server)),
+    follow,
+    async retry() {
+      await moving.catch(() => undefined);
+      if (server === undefined) await follow();
+    },
+    async close() {
+      closed = true;
+      await moving.catch(() => undefined);
+      await server?.close();
+    },
+  };
+}
+
+function faultOf(error: unknown, next: ListenAddress): OperatingError {
+  if (isOperatingError(error)) return error;
+  return new OperatingError('LISTEN_FAILED', `cannot listen on ${printListen(next)}: ${printable(String(error))}`, {
+    hint: 'choose another with --listen ADDRESS:PORT',
+  });
 }
 
 async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Promise<SshServer> {

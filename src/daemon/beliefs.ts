@@ -15,7 +15,7 @@ import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
 import { openDerived, type Derived, type DerivedInputs } from './derived.ts';
 import type { StoredTips } from './fold-rows.ts';
-import { openHeadsKeeper, type HeldLogs } from './heads-keeper.ts';
+import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
 import { cutOf, readVerifiedLog, type LogBook } from './log-book.ts';
 import { createSettler, type Settler } from './settler.ts';
@@ -57,6 +57,8 @@ export interface Beliefs {
   readonly headsFault: () => OperatingError | undefined;
   /** The same for every branch. A peer's log comes back from peers, and meanwhile this host may write its own. */
   readonly headsFaults: () => readonly OperatingError[];
+  /** What else a person should hear of this home. */
+  readonly notes: HeadsKeeper['notes'];
   /** Why copies or views could not be written. */
   readonly fileFault: () => OperatingError | undefined;
   /** Has views and copies written again at the next settling, whatever changed. */
@@ -139,6 +141,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     },
     headsFault: () => headsFaults().get('') ?? headsFaults().get(host),
     headsFaults: () => [...headsFaults().values()],
+    notes: () => heads.notes(),
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
     viewCache: (audience) => derived.viewCache(audience),

@@ -48,6 +48,12 @@ export interface ListenPorts {
   readonly found: number;
 }
 
+/** `kind`: a code of docs/errors.md. */
+export interface LocalFault {
+  readonly kind: string;
+  readonly detail: string;
+}
+
 export interface Engine {
   readonly daemon: boolean;
   readonly log: Logger | undefined;
@@ -75,6 +81,10 @@ export interface Engine {
   /** The port that the ssh server was asked to listen on and the one that it found; null without a server. */
   ports(): ListenPorts | null;
   listening(ports: ListenPorts): void;
+  /** Notes why the ssh server does not listen where it should; undefined once it does. */
+  listenFault(fault: OperatingError | undefined): void;
+  /** What is wrong with this home or this process, beyond its logs. */
+  faults(): readonly LocalFault[];
   /** Finishes what is under way and releases the lock. */
   close(): Promise<void>;
 }
@@ -127,12 +137,12 @@ interface Parts {
 
 function assemble(parts: Parts): Engine {
   const { options, home, identity, meshId, repository, lock } = parts;
-  const { daemon, log, progress = () => undefined } = options;
+  const { daemon, log, config, progress = () => undefined } = options;
   let trust = parts.trust;
   let ports: ListenPorts | null = null;
+  let listenFault: OperatingError | undefined;
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
-  const { config } = options;
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
   const peerBook = createPeerBook((name) => trust.charter.hosts.has(name));
   const addressOf = (host: string): string | undefined =>
@@ -186,6 +196,8 @@ function assemble(parts: Parts): Engine {
     alone: (work) => queue.alone(work),
     ports: () => ports,
     listening: (now) => void (ports = now),
+    listenFault: (fault) => void (listenFault = fault),
+    faults: () => [...faultsOf(listenFault), ...unreadableOps(parts.trust), ...beliefs.notes()],
     async close() {
       await peers.close();
       await queue.idle();
@@ -194,6 +206,18 @@ function assemble(parts: Parts): Engine {
       lock.release();
     },
   };
+}
+
+function faultsOf(fault: OperatingError | undefined): readonly LocalFault[] {
+  return fault === undefined ? [] : [{ kind: fault.code, detail: fault.message }];
+}
+
+/** Found when the home was opened; what is admitted afterwards was read before it was written. */
+function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
+  return unreadable.map(({ id, detail }) => ({
+    kind: 'TRUST_OP',
+    detail: `branch trust of this home: op ${id.slice(0, 12)} does not count here: ${detail}`,
+  }));
 }
 
 /** What peers hold, asked by a command without memd; nothing is fetched. */

@@ -1,8 +1,17 @@
 /** Keeps `last-heads.json`, and tells when a branch says less than that file. */
+import { existsSync } from 'node:fs';
 import type { OperatingError } from '../store/errors.ts';
 import { isOperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
-import { checkLastHead, checkLastTrust, readLastHeads, writeLastHeads, type LastHeads } from '../store/last-heads.ts';
+import {
+  checkLastHead,
+  checkLastTrust,
+  damagedLastHeads,
+  readLastHeads,
+  setAsideLastHeads,
+  writeLastHeads,
+  type LastHeads,
+} from '../store/last-heads.ts';
 import type { LogBook } from './log-book.ts';
 import type { TrustState } from './trust-keeper.ts';
 
@@ -15,12 +24,18 @@ export interface HeadsKeeper {
    * their host. Asked anew each time, so that a log which a peer brought back is sound again.
    */
   readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
+  /** Why what was last seen is not known: the file could not be read, now or earlier. */
+  readonly notes: () => readonly { readonly kind: string; readonly detail: string }[];
   /** Writes the heads as they are now, if they moved. What was last seen of a faulty branch stays: it is the evidence. */
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
 export function openHeadsKeeper(home: Home): HeadsKeeper {
-  let last = readLastHeads(home).heads;
+  const read = readLastHeads(home);
+  let last = read.heads;
+  const aside = damagedLastHeads(home);
+  // Before it is written anew: whoever looks must be able to hear of it later.
+  if (read.state === 'damaged') setAsideLastHeads(home);
 
   const faults = (held: HeldLogs, trust: TrustState): ReadonlyMap<string, OperatingError> => {
     const found = new Map<string, OperatingError>();
@@ -41,6 +56,7 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
   };
   return {
     faults,
+    notes: () => (existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
     async write(book, trust) {
       const heads = headsNow(book, trust, { last, faults: faults(book, trust) });
       if (JSON.stringify(heads) === JSON.stringify(last)) return;
@@ -48,6 +64,10 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
       last = heads;
     },
   };
+}
+
+function damageSentence(aside: string): string {
+  return `last-heads.json could not be read, so a branch that was rewound before then shows nowhere; it is kept as ${aside}`;
 }
 
 function faultOf(check: () => void): OperatingError | undefined {

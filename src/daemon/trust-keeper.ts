@@ -35,16 +35,31 @@ export interface TrustState {
   readonly kept: string;
   /** Commit of branch `trust`; '' before there is one. */
   readonly oid: string;
+  /** Files of the branch that were no op of this mesh when it was read: an alarm, not an end. */
+  readonly unreadable: readonly UnreadableOp[];
 }
 
-/** Reads branch `trust`. A file in it that is no op of this mesh is an alarm of the caller's, not an end. */
+/** `id`: as the file is named. */
+export interface UnreadableOp {
+  readonly id: string;
+  readonly detail: string;
+}
+
+/** Reads branch `trust`. */
 export async function readTrustState(repository: Repository, meshId: string): Promise<TrustState> {
   const stored = await readTrust(repository);
-  const ops = stored.ops.flatMap(({ text }) => {
+  const ops: TrustOp[] = [];
+  const unreadable: UnreadableOp[] = [];
+  for (const { id, text } of stored.ops) {
     const parsed = parseTrustOp(text);
-    return parsed.ok ? [parsed.value] : [];
-  });
-  return stateOf(addOps(emptyTrustSet(meshId), ops).set, stored.oid ?? '');
+    if (!parsed.ok) unreadable.push({ id, detail: parsed.detail });
+    else if (parsed.value.id !== id)
+      unreadable.push({ id, detail: `the file holds op ${parsed.value.id.slice(0, 12)}` });
+    if (parsed.ok) ops.push(parsed.value);
+  }
+  const { set, dropped } = addOps(emptyTrustSet(meshId), ops);
+  unreadable.push(...dropped.map(({ id, detail }) => ({ id, detail })));
+  return stateOf(set, { oid: stored.oid ?? '', unreadable });
 }
 
 /** Adds what verifies, durably. `added` is empty when nothing was new. */
@@ -64,11 +79,11 @@ export async function growTrust(
     author: `memd <${options.host}@${state.set.meshId}>`,
     seconds: newestSeconds(report.set, added),
   });
-  return { state: stateOf(report.set, oid ?? ''), report };
+  return { state: stateOf(report.set, { oid: oid ?? '', unreadable: state.unreadable }), report };
 }
 
-function stateOf(set: TrustSet, oid: string): TrustState {
-  return { set, charter: charterOf(set), hash: trustHash(set), kept: keptHash(set), oid };
+function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'unreadable'>): TrustState {
+  return { set, charter: charterOf(set), hash: trustHash(set), kept: keptHash(set), ...branch };
 }
 
 function textOf(set: TrustSet, id: string): string {

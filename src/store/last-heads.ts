@@ -77,6 +77,20 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Where a file that could not be read is kept, until a person removes it. */
+export function damagedLastHeads(home: Home): string {
+  return `${home.lastHeads}.damaged`;
+}
+
+/** Moves a file that cannot be read aside; an earlier one makes place. Errors: `DISK_FAILED`. */
+export function setAsideLastHeads(home: Home): void {
+  try {
+    fs.renameSync(home.lastHeads, damagedLastHeads(home));
+  } catch (error) {
+    throw diskError(error, 'move', home.lastHeads);
+  }
+}
+
 /**
  * Replaces the file atomically, durable on return. Not part of an acknowledgement: an older file is a weaker check, never
  * a wrong one, so a caller may write it once a second. Errors: `DISK_FAILED`, `DISK_FULL`.

@@ -85,13 +85,14 @@ function foldAlarms(database: StateDatabase): AlarmJson[] {
   });
 }
 
-/** Alarms that are facts of this host: cut logs, rewound branches, what peers tried, charter conflicts. */
+/** Alarms that are facts of this host: cut logs, rewound branches, faults of this home, what peers tried, charter conflicts. */
 function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
   const { beliefs } = engine;
   const files = beliefs.fileFault();
   const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
   return [
     ...faults.map(({ code, message }) => ({ kind: code, detail: message })),
+    ...engine.faults(),
     ...cuts.map((cut) => ({ kind: 'LOG_CUT', host: cut.log, detail: cutSentence(cut) })),
     ...engine.peerBook
       .alarms()

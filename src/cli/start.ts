@@ -19,6 +19,8 @@ async function start(argv: readonly string[]): Promise<void> {
       `host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: ssh-keygen -p -f KEY)' : ''}`,
     );
   }
+  // A person reads this terminal: only what went wrong is told beside the lines below.
+  process.env['MEMD_LOG'] ??= 'warn';
   const memd = await startMemd({ home, listen: valueOf(argv, '--listen'), config: readConfig(process.env) });
   stopOnSignals(memd);
   say(`memd runs: host ${memd.host}, ssh ${memd.listen}`);

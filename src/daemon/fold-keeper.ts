@@ -2,6 +2,7 @@
  * The logs as read and verified, and the fold over them. Loaded from the repository when first needed; the book and the
  * fold are always of one moment.
  */
+import { counted } from './counted.ts';
 import { createFold, foldLines, type Fold } from '../core/fold/fold.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { Repository } from '../store/git/repository.ts';
@@ -77,7 +78,7 @@ async function loadFold({ repository, trust, book, progress, onLoaded }: Loading
   await loadLogs({ repository, charter, book: read, progress }, (lines) => {
     for (const line of lines) loaded.push(line);
   });
-  progress(`folding ${loaded.length} lines`);
+  progress(`folding ${counted(loaded.length, 'line')}`);
   foldLines(fold, loaded);
   book.become(read);
   onLoaded(loaded);

@@ -47,3 +47,6 @@ export function parseHookInput(text: string): HookInput | { readonly fault: stri
 
 /** The input of a hook that was told nothing. */
 export const noHookInput: HookInput = { session: '', agent: '', cwd: '', source: '', event: '' };
+
+/** Session of the run by which `memctl agent status` tries a hook: what it finds is no failure of an agent's hook. */
+export const selfTestSession = 'memctl-agent-status';

@@ -11,7 +11,7 @@ import {
   type HarnessName,
   type HookEvent,
 } from '../../agent/harness/harness.ts';
-import { noHookInput, parseHookInput, type HookInput } from '../../agent/harness/hook-input.ts';
+import { noHookInput, parseHookInput, selfTestSession, type HookInput } from '../../agent/harness/hook-input.ts';
 import {
   hookAnswerWaitMs,
   hookInputBytesMax,
@@ -118,7 +118,7 @@ async function withoutMemd(run: HookRun & { readonly home: Home }, input: HookIn
   const { offlineStart } = await import('../../agent/harness/offline-start.ts');
   const { noteInjected } = await import('../../store/injected-log.ts');
   const { head, text, fault } = offlineStart(home, 'operator', { state, notes, bytes, now: Date.now() });
-  await tell('degraded', fault === undefined ? state : `${state}; ${fault}`);
+  if (session !== selfTestSession) await tell('degraded', fault === undefined ? state : `${state}; ${fault}`);
   if (fault !== undefined) return text;
   const view = createHash('sha256').update(text).digest('hex');
   const at = new Date().toISOString();

@@ -3,7 +3,7 @@
  * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
  */
 import type { Logger } from 'pino';
-import { appendBatchMax, homeLockWaitMs, ownLogAskMs } from '../core/limits.ts';
+import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
@@ -23,7 +23,7 @@ import type { Config } from './config.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
-import { createOwnLogFirst, requireOwnLogWhole } from './own-log-first.ts';
+import { createOwnLogFirst, ownLogLimits, requireOwnLogWhole } from './own-log-first.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 import { Refusal } from './refusal.ts';
@@ -171,7 +171,6 @@ function assemble(parts: Parts): Engine {
   const ownLogFirst = createOwnLogFirst({
     peerBook,
     peers: () => [...trust.charter.hosts.keys()].filter((host) => host !== identity.host),
-    waitMs: ownLogAskMs,
     // memd runs a cycle when it starts.
     ask: async () => (daemon ? undefined : askHeads({ beliefs, peers, peerBook })),
   });
@@ -220,11 +219,13 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
   }));
 }
 
-/** What peers hold, asked by a command without memd; nothing is fetched. */
+/** What peers hold, asked by a command without memd. */
 async function askHeads({ beliefs, peers, peerBook }: Pick<Engine, 'beliefs' | 'peers' | 'peerBook'>): Promise<void> {
   await beliefs.fold();
   const now = new Date().toISOString();
-  for (const outcome of await peers.cycle({ headsOnly: true, deadlineMs: ownLogAskMs })) peerBook.note(outcome, now);
+  const { waitMs, proofMs } = ownLogLimits;
+  const outcomes = await peers.cycle({ headsOnly: true, deadlineMs: waitMs + proofMs });
+  for (const outcome of outcomes) peerBook.note(outcome, now);
 }
 
 function openQueue(
@@ -264,6 +265,7 @@ function meshNode(
     holdsTrustOp: (id) => trust().set.held.has(id),
     admitTrust,
     onHeads: (peer, heads) => peerBook.heard(peer, heads),
+    onOwnLog: (peer, claim) => peerBook.claimed(peer, claim),
     damage: {
       of: (log) => beliefs.book.cutOf(log) !== undefined,
       recheck: beliefs.recheck,

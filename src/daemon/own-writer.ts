@@ -34,7 +34,7 @@ export interface OwnWriterOptions {
   readonly meshId: string;
   readonly key: SigningKey;
   readonly beliefs: Beliefs;
-  /** Refuses while peers hold more of this log than the book does. */
+  /** Refuses while peers are known to hold more of this log than the book does. */
   readonly requireWhole: () => void;
 }
 

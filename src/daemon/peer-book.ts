@@ -1,6 +1,6 @@
 /** What is known of each peer: the three different answers down, behind and empty, and what it refused or was refused. */
-import type { Heads, HeadsTip } from '../mesh/heads.ts';
-import type { MeshAlarm, PeerOutcome } from '../mesh/node.ts';
+import type { Heads } from '../mesh/heads.ts';
+import type { MeshAlarm, PeerOutcome, SignedLine } from '../mesh/node.ts';
 
 export interface PeerHealth {
   readonly state: PeerOutcome['state'];
@@ -18,10 +18,14 @@ export interface PeerBook {
   note(outcome: PeerOutcome, now: string): boolean;
   /** Notes what a peer says it holds, while the cycle with it still runs. */
   heard(peer: string, heads: Heads): void;
+  /** Notes that a peer claims to hold more of our own log, while it is looked into, and what came of it. */
+  claimed(peer: string, claim: 'looking' | 'unproven' | SignedLine): void;
   /** Resolves once each of these peers was heard, or a cycle with it is over. */
   known(peers: readonly string[]): Promise<void>;
-  /** What peers last said they hold of a log. */
-  offersOf(log: string): readonly { readonly peer: string; readonly tip: HeadsTip }[];
+  /** Resolves once no claim of theirs is being looked into. */
+  lookedInto(): Promise<void>;
+  /** Lines of our own log, signed by us, that peers were seen to hold and this home did not. */
+  proofs(): readonly { readonly peer: string; readonly line: SignedLine }[];
   alarms(): readonly MeshAlarm[];
   /** Address that a host last told of itself, never what others tell of it: a hint, never trust. */
   hint(host: string): string | undefined;
@@ -31,32 +35,41 @@ export interface PeerBook {
 export function createPeerBook(isEnrolled: (host: string) => boolean = () => true): PeerBook {
   const peers = new Map<string, PeerHealth>();
   const said = new Map<string, Heads>();
+  const looking = new Set<string>();
+  const proven = new Map<string, SignedLine>();
   const forgetOthers = (): void => {
-    for (const known of [peers, said]) for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
+    for (const known of [peers, said, proven])
+      for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
   };
   const waiting = new Set<() => void>();
   const tell = (): void => waiting.forEach((check) => check());
+  const until = (isSo: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (!isSo()) return;
+        waiting.delete(check);
+        resolve();
+      };
+      waiting.add(check);
+      check();
+    });
   return {
     heard(peer, heads) {
       said.set(peer, heads);
       tell();
     },
-    known: (names) =>
-      new Promise((resolve) => {
-        const check = (): void => {
-          if (!names.every((name) => said.has(name) || peers.has(name))) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
-    offersOf(log) {
+    claimed(peer, claim) {
+      if (claim === 'looking') return void looking.add(peer);
+      looking.delete(peer);
+      // What was proven once stays so: the signature is ours, whatever the peer says later.
+      if (claim !== 'unproven') proven.set(peer, claim);
+      tell();
+    },
+    known: (names) => until(() => names.every((name) => said.has(name) || peers.has(name))),
+    lookedInto: () => until(() => looking.size === 0),
+    proofs() {
       forgetOthers();
-      return [...said].flatMap(([peer, { heads }]) => {
-        const tip = heads[log];
-        return tip === undefined ? [] : [{ peer, tip }];
-      });
+      return [...proven].map(([peer, line]) => ({ peer, line }));
     },
     of(peer) {
       forgetOthers();
@@ -74,6 +87,8 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
         heads: outcome.heads ?? before?.heads,
         alarms: reached ? outcome.alarms : (before?.alarms ?? []),
       });
+      // A cycle that was given up looks into nothing any more.
+      looking.delete(outcome.peer);
       tell();
       return before?.state !== outcome.state || before.reason !== reason;
     },

@@ -59,6 +59,14 @@ const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
 /** Bytes allowed per announced line: four times a full segment, which is what one commit may rewrite. */
 const bytesPerLine = 4 * segmentSealBytes;
 
+/** What so many lines may take as a pack. */
+export function packBounds(lines: number): { readonly bytesMax: number; readonly objectsMax: number } {
+  return {
+    bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
+    objectsMax: Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
+  };
+}
+
 /**
  * Fetches what is offered, and takes over as much of it as is good. If our copy turns out to be damaged, it is replaced.
  * Throws OperatingError for failures of this machine.
@@ -116,7 +124,7 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size & {
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'>;
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'> {
   const { form, lines, mend } = size;
-  const packObjectsMax = Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax);
+  const bounds = packBounds(lines);
   const fetched = await fetchPack({
     connection: fetch.connection,
     repository: fetch.node.repository,
@@ -124,8 +132,8 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): P
     haves: ours === undefined ? [] : [ours.oid],
     form,
     alone: mend !== undefined,
-    bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
-    objectsMax: form === 'loose' ? fetchLooseObjectsMax : packObjectsMax,
+    bytesMax: bounds.bytesMax,
+    objectsMax: form === 'loose' ? fetchLooseObjectsMax : bounds.objectsMax,
     deadlineMs: Math.min(fetchDeadlineMs, fetch.deadlineMs),
   });
   if (!fetched.ok) return { lines: 0, failure: { code: fetched.code, detail: fetched.detail } };

@@ -26,6 +26,12 @@ export interface AdmittedLines {
   readonly mended?: boolean;
 }
 
+/** A line that is known by its place and link. */
+export interface SignedLine {
+  readonly seq: number;
+  readonly link: string;
+}
+
 /** What the process knows of damage in our copies of logs. The own log is never taken from a peer. */
 export interface LogDamage {
   /** True for a copy that cannot be built on: it is to be taken anew. */
@@ -68,6 +74,11 @@ export interface MeshNode {
   readonly damage?: LogDamage;
   /** Told what a peer says it holds, before anything of it is fetched. */
   onHeads?(peer: string, heads: Heads): void;
+  /**
+   * Told that a peer says to hold what this home lacks of its own log: `looking` before `onHeads`, while its proof is
+   * fetched, and then the line that our own key signed, or `unproven`.
+   */
+  onOwnLog?(peer: string, claim: 'looking' | 'unproven' | SignedLine): void;
   /** Takes over lines that the mesh admitted. */
   admitLines(admitted: AdmittedLines): void | Promise<void>;
 }
@@ -84,8 +95,8 @@ export type AdmissionFaultCode =
 
 /**
  * What a person should hear of. PACK_REFUSED: git refused the objects. HEADS_WRONG: what the peer says it holds is not
- * what it sends. ROLLED_BACK: a host holds less of its own log than it once had. OWN_LOG_AHEAD: a peer holds more of *our*
- * log than we do, so this home was restored or cloned. TRUST_SHAPE: its trust branch is not one. TRUST_OP: a trust op that
+ * what it sends, of our own log too. ROLLED_BACK: a host holds less of its own log than it once had. OWN_LOG_AHEAD: a peer holds more of *our*
+ * log than we do, and our key signed it, so this home was restored or cloned. TRUST_SHAPE: its trust branch is not one. TRUST_OP: a trust op that
  * it carries is bad. OP_UNSUPPORTED: a trust op that this version cannot apply.
  */
 export type MeshAlarmCode =

@@ -9,12 +9,15 @@ import { fetchLog, type LogFetched, type SharedState } from './fetch-log.ts';
 import { fetchTrust } from './fetch-trust.ts';
 import { parseHeads, type Heads, type HeadsTip } from './heads.ts';
 import type { MeshAlarm, MeshNode, PeerFault, PeerFaultCode, PeerOutcome } from './node.ts';
+import { claimOf, judgeOwnClaim, type OwnVerdict } from './own-claim.ts';
 import type { PeerConnection } from './ssh-client.ts';
 
 /** What is remembered of a peer between cycles. */
 export interface PeerMemory {
   /** Trust branch that was read last, and what was wrong with it. */
   trust: { readonly oid: string; readonly alarms: readonly MeshAlarm[]; readonly until: number } | undefined;
+  /** What it said of our own log, beyond what we held then, and what came of it. */
+  own?: { readonly about: string; readonly verdict: OwnVerdict; readonly until: number } | undefined;
   /** By log: the offer that was refused, wholly or in part. */
   readonly refused: Map<string, { readonly offer: string; readonly alarm: MeshAlarm; readonly until: number }>;
 }
@@ -35,7 +38,7 @@ export interface CycleContext {
   readonly memory: PeerMemory;
   /** On the monotonic clock of `performance.now()`. */
   readonly deadlineAt: number;
-  /** Asks for the heads, and fetches nothing. */
+  /** Asks for the heads, and fetches nothing but proof of what is said of our own log. */
   readonly headsOnly: boolean;
 }
 
@@ -59,9 +62,8 @@ export async function runPeerCycle(context: CycleContext): Promise<PeerOutcome> 
     if (!heads.ok) draft.fault = { code: heads.code, detail: heads.detail };
     else {
       draft.heads = heads.value;
-      context.node.onHeads?.(context.peer, heads.value);
-      if (context.headsOnly) noteOwnLog(context, heads.value.heads[context.node.host], draft);
-      else await exchange(context, heads.value, draft);
+      await exchangeOwnLog(context, heads.value, draft);
+      if (!context.headsOnly && draft.fault === undefined) await exchange(context, heads.value, draft);
     }
   } catch (error) {
     draft.fault = {
@@ -141,7 +143,6 @@ async function askHeads(context: CycleContext): Promise<Result<Heads, PeerFaultC
 async function exchange(context: CycleContext, heads: Heads, draft: Draft): Promise<void> {
   await exchangeTrust(context, heads, draft);
   const { node, peer } = context;
-  noteOwnLog(context, heads.heads[node.host], draft);
   if (heads.heads[peer] === undefined && node.tip(peer) !== undefined) noteRollback(context, 0, draft);
   for (const [log, offered] of Object.entries(heads.heads)) {
     if (draft.fault !== undefined && downCodes.has(draft.fault.code)) return;
@@ -198,23 +199,62 @@ async function exchangeTrust(context: CycleContext, heads: Heads, draft: Draft):
   draft.alarms.push(...memory.trust.alarms);
 }
 
-/** A peer that holds more of our own log, or another one, has seen what this home has lost. */
-function noteOwnLog({ node, peer }: CycleContext, offered: HeadsTip | undefined, draft: Draft): void {
-  // A damaged copy says less than there is; that is told as damage.
-  if (offered === undefined || node.damage?.of(node.host) === true) return;
-  const ours = node.tip(node.host);
-  const ahead = offered.seq > (ours?.seq ?? 0);
-  const link = ours?.seq === offered.seq ? ours.link : node.linkAt(node.host, offered.seq);
-  if (!ahead && (link === undefined || link === offered.link)) return;
-  const what = ahead
-    ? `${offered.seq} lines of our own log, we hold ${ours?.seq ?? 0}`
-    : `another line ${offered.seq} of our own log than we do`;
+/**
+ * A peer that holds more of our own log, or another one, has seen what this home has lost: if it can prove it. Whoever
+ * waits for what peers hold of it is told first that there is something to wait for.
+ */
+async function exchangeOwnLog(context: CycleContext, heads: Heads, draft: Draft): Promise<void> {
+  const { node, peer, memory } = context;
+  const offered = heads.heads[node.host];
+  const claims = offered !== undefined && claimOf(node, offered) !== 'none';
+  if (claims) node.onOwnLog?.(peer, 'looking');
+  node.onHeads?.(peer, heads);
+  if (!claims) return void (memory.own = undefined);
+  let verdict: OwnVerdict | undefined;
+  try {
+    verdict = await verdictOf(context, offered);
+  } finally {
+    node.onOwnLog?.(peer, verdict?.kind === 'proven' ? verdict.line : 'unproven');
+  }
+  noteOwnLog(context, { offered, verdict }, draft);
+}
+
+async function verdictOf(context: CycleContext, offered: HeadsTip): Promise<OwnVerdict> {
+  const { node, shared, connection, peer, memory } = context;
+  const about = `${offerName(offered)} ${node.tip(node.host)?.link ?? ''}`;
+  if (memory.own?.about === about && memory.own.until > performance.now()) return memory.own.verdict;
+  const deadlineMs = remaining(context);
+  const verdict = await judgeOwnClaim({ node, shared, connection, peer, log: node.host, offered, deadlineMs });
+  const passing = verdict.kind === 'unknown' && downCodes.has(verdict.code);
+  memory.own = passing ? undefined : { about, verdict, until: performance.now() + refusalForgetMs };
+  return verdict;
+}
+
+function noteOwnLog(
+  { node, peer }: CycleContext,
+  { offered, verdict }: { readonly offered: HeadsTip; readonly verdict: OwnVerdict },
+  draft: Draft,
+): void {
+  const log = node.host;
+  if (verdict.kind === 'settled') return;
+  if (verdict.kind === 'proven') {
+    const { seq } = verdict.line;
+    const what = verdict.ahead
+      ? `${seq} lines of our own log, signed by us; we hold ${node.tip(log)?.seq ?? 0}`
+      : `another line ${seq} of our own log than we do, signed by us`;
+    const detail = `${peer} holds ${what}: this home was restored or copied`;
+    return void draft.alarms.push({ code: 'OWN_LOG_AHEAD', peer, log, seq, detail });
+  }
+  if (verdict.kind === 'unknown' && downCodes.has(verdict.code))
+    return void (draft.fault = { code: verdict.code, detail: `log ${log}, our own: ${verdict.detail}` });
   draft.alarms.push({
-    code: 'OWN_LOG_AHEAD',
+    code: 'HEADS_WRONG',
     peer,
-    log: node.host,
+    log,
     seq: offered.seq,
-    detail: `${peer} says it holds ${what}: this home was restored or copied`,
+    detail: printable(
+      `it says it holds line ${offered.seq} of our own log, and proves no line that we lack: ${verdict.detail}`,
+    ),
   });
 }
 

@@ -20,7 +20,7 @@ export interface CycleOptions {
   readonly only?: readonly string[];
   /** For each peer; default 6 min, which a first fetch must fit in. */
   readonly deadlineMs?: number;
-  /** Asks what they hold, and fetches nothing. */
+  /** Asks what they hold, and fetches nothing but proof of what they say of our own log. */
   readonly headsOnly?: boolean;
 }
 

@@ -41,7 +41,7 @@ test('no append forks the log, by memd or by a command alone; the hint is a comm
   const alone = await alpha.refused(1, ['lesson', 'lesson/x', 'x']);
   expect(alone).toMatchObject({
     code: 'OWN_LOG_BEHIND',
-    message: expect.stringMatching(/^beta says it holds 2 lines of this host's own log, here are 1: /),
+    message: expect.stringMatching(/^beta holds 2 lines of this host's own log, here are 1: /),
   });
   await alpha.start();
   expect(await alpha.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'OWN_LOG_BEHIND' });

@@ -328,16 +328,78 @@ describe('heads that lie', () => {
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', alarms: [] });
     expect(existsSync(join(beta.repository.gitDir, 'refs/heads/log/mallory'))).toBe(false);
   });
+});
 
-  test('a peer that holds more of our own log than we do is an alarm, and never written over ours', async () => {
+describe('what a peer says of our own log', () => {
+  interface Own extends Pair {
+    readonly told: unknown[];
+  }
+  /** beta holds two lines of its own; `told` is what it heard of claims about them. */
+  async function startOwn(): Promise<Own> {
     const pair = await startPair();
-    const { alpha, beta } = pair;
-    await beta.append('mine');
-    const more = makeLines('beta', start, ['mine', 'and one that this home lost']);
-    alpha.tips.set('beta', { oid: '1'.repeat(40), seq: 2, link: last(more).link });
-    const [outcome] = await beta.cycle('alpha');
-    expect(outcome).toMatchObject({ state: 'up', alarms: [{ code: 'OWN_LOG_AHEAD', log: 'beta', seq: 2 }] });
-    expect(beta.tips.get('beta')?.seq).toBe(1);
+    const told: unknown[] = [];
+    pair.beta.mesh.onOwnLog = (_, claim) => void told.push(claim);
+    await pair.beta.append('mine', 'too');
+    return { ...pair, told };
+  }
+
+  async function expectUnchanged({ beta }: Own, commit: string): Promise<void> {
+    expect(beta.tips.get('beta')?.seq).toBe(2);
+    expect(git(beta.repository, 'rev-parse', 'log/beta')).toBe(commit);
+    expect(readdirSync(join(beta.repository.gitDir, 'quarantine'))).toEqual([]);
+  }
+
+  test.each([
+    ['more of it', ['mine', 'too', 'and one that this home lost'], 3],
+    ['another line of it', ['mine', 'TOO'], 2],
+    ['more, after another line', ['MINE', 'too', 'three', 'four'], 1],
+  ] as const)('%s, signed by us, is proof; nothing of it is taken', async (_, texts, seq) => {
+    const own = await startOwn();
+    const { alpha, beta, told } = own;
+    const commit = git(beta.repository, 'rev-parse', 'log/beta');
+    const lines = makeLines('beta', start, texts);
+    announce(alpha, await writeLog(alpha.repository, text(lines)), last(lines), 'beta');
+    for (const _again of [1, 2]) {
+      const [outcome] = await beta.cycle('alpha');
+      expect(outcome).toMatchObject({ state: 'up', alarms: [{ code: 'OWN_LOG_AHEAD', log: 'beta', seq }] });
+    }
+    const line = { seq, link: lines[seq - 1]?.link };
+    expect(told).toEqual(['looking', line, 'looking', line]);
+    await expectUnchanged(own, commit);
+  });
+
+  test('a number out of the air, lines that others signed, and less than it says prove nothing', async () => {
+    const own = await startOwn();
+    const { alpha, beta, told } = own;
+    const commit = git(beta.repository, 'rev-parse', 'log/beta');
+    const forged = makeLines('beta', start, ['mine', 'too', 'forged'], { key: 10 });
+    const short = makeLines('beta', start, ['mine', 'too']);
+    const announced: [string, { seq: number; link: string }][] = [
+      ['1'.repeat(40), { seq: 999_999, link: '1'.repeat(64) }],
+      [await writeLog(alpha.repository, text(forged)), last(forged)],
+      [await writeLog(alpha.repository, text(short)), { seq: 3, link: '2'.repeat(64) }],
+      [git(alpha.repository, 'rev-parse', 'log/alpha'), { seq: 3, link: '3'.repeat(64) }],
+    ];
+    for (const [oid, tip] of announced) {
+      alpha.tips.set('beta', { oid, seq: tip.seq, link: tip.link });
+      const [outcome] = await beta.cycle('alpha');
+      expect(outcome).toMatchObject({ state: 'refused', alarms: [{ code: 'HEADS_WRONG', log: 'beta', seq: tip.seq }] });
+      expect(told.splice(0)).toEqual(['looking', 'unproven']);
+    }
+    // It goes on with what is right.
+    await alpha.append('four');
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({ newEvents: 1, lines: { alpha: 1 } });
+    await expectUnchanged(own, commit);
+  });
+
+  test('part of what it says may be proof: the last line that we signed counts', async () => {
+    const { alpha, beta, told } = await startOwn();
+    const good = makeLines('beta', start, ['mine', 'too', 'lost']);
+    const bad = makeLines('beta', { seq: 3, link: last(good).link }, ['forged'], { key: 10 });
+    const first = await writeLog(alpha.repository, text(good));
+    announce(alpha, await writeLog(alpha.repository, text([...good, ...bad]), first), last(bad), 'beta');
+    expect((await beta.cycle('alpha'))[0]?.alarms).toMatchObject([{ code: 'OWN_LOG_AHEAD', seq: 3 }]);
+    expect(told.at(-1)).toEqual({ seq: 3, link: last(good).link });
   });
 });
 

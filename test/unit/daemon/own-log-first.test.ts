@@ -9,21 +9,21 @@ const book = (links: readonly string[]): Parameters<typeof requireOwnLogWhole>[0
   tip: () => (links.length === 0 ? undefined : { oid: '', seq: links.length, link: links.at(-1) ?? '' }),
   linkAt: (_, seq) => links[seq - 1],
 });
-const saying = (...tips: [number, string][]): Parameters<typeof requireOwnLogWhole>[1] => ({
-  offersOf: () => tips.map(([seq, text]) => ({ peer: 'beta', tip: { oid: '1'.repeat(40), seq, link: text } })),
+const holding = (...tips: [number, string][]): Parameters<typeof requireOwnLogWhole>[1] => ({
+  proofs: () => tips.map(([seq, text]) => ({ peer: 'beta', line: { seq, link: text } })),
 });
 
-describe('what peers hold of the own log', () => {
+describe('what peers are known to hold of the own log', () => {
   test('as much as we do, or less of the same, is no reason to stop', () => {
     const ours = book([link('a'), link('b')]);
-    expect(() => requireOwnLogWhole(ours, saying([2, link('b')], [1, link('a')]), own)).not.toThrow();
-    expect(() => requireOwnLogWhole(book([]), saying(), own)).not.toThrow();
+    expect(() => requireOwnLogWhole(ours, holding([2, link('b')], [1, link('a')]), own)).not.toThrow();
+    expect(() => requireOwnLogWhole(book([]), holding(), own)).not.toThrow();
   });
 
   test('more, or another line, is', () => {
     const refused = (links: string[], seq: number, text: string): unknown => {
       try {
-        return requireOwnLogWhole(book(links), saying([seq, text]), own);
+        return requireOwnLogWhole(book(links), holding([seq, text]), own);
       } catch (error) {
         return error;
       }
@@ -41,7 +41,7 @@ describe('what peers hold of the own log', () => {
 
   test('no address of a peer becomes shell text', () => {
     const told = { ...own, addressOf: (): string => 'ssh://x$(id):1' };
-    expect(() => requireOwnLogWhole(book([]), saying([1, link('a')]), told)).toThrow(
+    expect(() => requireOwnLogWhole(book([]), holding([1, link('a')]), told)).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('fetch ssh://memd@HOST:7422/log') }),
     );
   });
@@ -51,12 +51,13 @@ describe('the first append', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
   const heads = { heads: {} } as Heads;
+  const limits = { waitMs: 2_000, proofMs: 5_000 };
 
   test('waits until every peer has answered or is known to be down, and no append after it does', async () => {
     const peerBook = createPeerBook();
     let asked = 0;
     const ask = async (): Promise<void> => void (asked += 1);
-    const first = createOwnLogFirst({ peerBook, peers: () => ['beta', 'gamma'], ask, waitMs: 2_000 });
+    const first = createOwnLogFirst({ peerBook, peers: () => ['beta', 'gamma'], ask, limits });
     const done: number[] = [];
     for (const n of [1, 2]) void first(async () => void done.push(n));
     peerBook.heard('beta', heads);
@@ -70,8 +71,30 @@ describe('the first append', () => {
     expect({ done, asked }).toEqual({ done: [1, 2, 3], asked: 1 });
   });
 
+  test('waits longer for the proof of a peer that says it holds more, and not for ever', async () => {
+    for (const proof of [{ seq: 1, link: link('a') }, 'unproven', undefined] as const) {
+      const peerBook = createPeerBook();
+      let over = false;
+      const waits = { peers: () => ['beta'], ask: async () => undefined, limits };
+      void createOwnLogFirst({ peerBook, ...waits })(async () => void (over = true));
+      peerBook.claimed('beta', 'looking');
+      peerBook.heard('beta', heads);
+      await vi.advanceTimersByTimeAsync(4_000);
+      expect(over).toBe(false);
+      if (proof !== undefined) peerBook.claimed('beta', proof);
+      await vi.advanceTimersByTimeAsync(proof === undefined ? 1_000 : 0);
+      expect(over).toBe(true);
+      expect(peerBook.proofs()).toHaveLength(typeof proof === 'object' ? 1 : 0);
+    }
+  });
+
   test('a peer that is silent holds it up for that long and no longer; a mesh of one for no time at all', async () => {
-    const silent = { peerBook: createPeerBook(), ask: () => new Promise<void>(() => undefined), waitMs: 2_000 };
+    const silent = {
+      peerBook: createPeerBook(),
+      ask: () => new Promise<void>(() => undefined),
+      waitMs: 2_000,
+      proofMs: 5_000,
+    };
     let over = false;
     void createOwnLogFirst({ ...silent, peers: () => ['beta'] })(async () => void (over = true));
     await vi.advanceTimersByTimeAsync(1_999);

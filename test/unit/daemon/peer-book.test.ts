@@ -40,14 +40,23 @@ test('nothing is known of a host that left the charter, also when it comes back'
   const said = heads('beta', { beta: 'ssh://10.0.0.2:7422' });
   book.heard('beta', said);
   book.note(up('beta', said), 'now');
-  expect(book.alarms()).toHaveLength(1);
+  book.claimed('beta', { seq: 1, link: '2'.repeat(64) });
+  expect([book.alarms(), book.proofs()]).toMatchObject([[{ peer: 'beta' }], [{ peer: 'beta', line: { seq: 1 } }]]);
   enrolled.clear();
-  expect([book.of('beta'), book.hint('beta'), book.alarms(), book.offersOf('alpha')]).toEqual([
-    undefined,
-    undefined,
-    [],
-    [],
-  ]);
+  expect([book.of('beta'), book.hint('beta'), book.alarms(), book.proofs()]).toEqual([undefined, undefined, [], []]);
   enrolled.add('beta');
   expect([book.of('beta'), book.hint('beta')]).toEqual([undefined, undefined]);
+});
+
+test('what was proven of our own log stays so, whatever the peer says later; a mere claim leaves nothing', () => {
+  const book = createPeerBook();
+  book.claimed('beta', 'looking');
+  book.claimed('beta', 'unproven');
+  expect(book.proofs()).toEqual([]);
+  const line = { seq: 2, link: '4'.repeat(64) };
+  book.claimed('beta', 'looking');
+  book.claimed('beta', line);
+  book.claimed('beta', 'unproven');
+  book.note({ peer: 'beta', state: 'down', newEvents: 0, lines: {}, trustAdded: [], alarms: [] }, 'now');
+  expect(book.proofs()).toEqual([{ peer: 'beta', line }]);
 });

@@ -1,5 +1,6 @@
 /** Keeps `last-heads.json`, and tells when a branch says less than that file. */
 import { existsSync } from 'node:fs';
+import { encodeBase64 } from '../crypto/base64.ts';
 import type { OperatingError } from '../store/errors.ts';
 import { isOperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
@@ -10,6 +11,7 @@ import {
   readLastHeads,
   setAsideLastHeads,
   writeLastHeads,
+  type LastHead,
   type LastHeads,
 } from '../store/last-heads.ts';
 import type { LogBook } from './log-book.ts';
@@ -46,6 +48,9 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
     note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) }));
     const oids = held.oids();
     for (const [host, head] of Object.entries(last.logs)) {
+      // The charter says that the line was never that host's: what is there now owes nothing to it.
+      const key = keyOf(trust, host, head.seq);
+      if (head.key !== undefined && key !== undefined && key !== head.key) continue;
       const tip = held.tip(host);
       const linkAt = (seq: number): string | undefined => held.linkAt(host, seq);
       note(host, () =>
@@ -89,11 +94,26 @@ function headsNow(
   // A damaged copy says less than what was seen of it, too.
   const cut = new Set(book.cuts().map(({ log }) => log));
   const logs = names.flatMap((log) => {
-    const head = faults.has(log) || cut.has(log) ? last.logs[log] : book.tip(log);
+    const head = faults.has(log) || cut.has(log) ? last.logs[log] : headOf(book, trust, log);
     return head === undefined ? [] : [[log, head] as const];
   });
   const trustNow = trust.oid === '' ? null : { oid: trust.oid, ops: opCount(trust) };
   return { logs: Object.fromEntries(logs), trust: faults.has('') ? last.trust : trustNow };
+}
+
+function headOf(book: LogBook, trust: TrustState, log: string): LastHead | undefined {
+  const tip = book.tip(log);
+  if (tip === undefined) return undefined;
+  const { oid, seq, link } = tip;
+  const key = keyOf(trust, log, seq);
+  return { oid, seq, link, ...(key === undefined ? {} : { key }) };
+}
+
+/** The key that a host of the charter has for a line of its log. */
+function keyOf({ charter }: TrustState, host: string, seq: number): string | undefined {
+  const spans = charter.hosts.get(host)?.spans ?? [];
+  const span = spans.find(({ from, upto }) => from <= seq && (upto === null || seq <= upto));
+  return span === undefined ? undefined : encodeBase64(span.key);
 }
 
 function opCount({ set }: TrustState): number {

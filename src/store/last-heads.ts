@@ -14,6 +14,8 @@ export interface LastHead {
   readonly oid: string;
   readonly seq: number;
   readonly link: string;
+  /** Base64 of the key that its host had for that line; absent from an older file. */
+  readonly key?: string;
 }
 
 /** What the file says. */
@@ -63,9 +65,10 @@ function parseLastHeads(text: string): LastHeads | undefined {
   const logs: Record<string, LastHead> = {};
   for (const [host, entry] of Object.entries(value['logs'])) {
     if (!/^[a-z][a-z0-9-]{0,30}$/.test(host) || !isRecord(entry)) return undefined;
-    const { oid, seq, link } = entry;
+    const { oid, seq, link, key } = entry;
     if (typeof oid !== 'string' || !Number.isSafeInteger(seq) || typeof link !== 'string') return undefined;
-    logs[host] = { oid, seq: seq as number, link };
+    if (key !== undefined && typeof key !== 'string') return undefined;
+    logs[host] = { oid, seq: seq as number, link, ...(key === undefined ? {} : { key }) };
   }
   const { trust } = value;
   if (trust === null) return { logs, trust };

@@ -1,4 +1,7 @@
-/** A home on a disk that lies: whatever is damaged is named, what is derived comes back by itself, and nothing is guessed. */
+/**
+ * A home on a disk that lies: whatever is damaged is named, what is derived comes back by itself, and nothing is guessed.
+ * Long because the kinds of damage share two homes that are costly to make.
+ */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,

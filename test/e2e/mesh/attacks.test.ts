@@ -1,3 +1,4 @@
+/** What a hostile peer serves. Long because every attack is told against the same two nodes and the same honest log. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, describe, test } from 'vitest';

@@ -39,7 +39,7 @@ const lineRules: readonly LineRule[] = [
   {
     files: /./,
     except: /^(scripts\/lib\/tidy-rules\.ts|test\/unit\/scripts\/)/,
-    pattern: /\/work\/(main|shared|plan|\.library)\b|\b(artifactory|jfrog|nexus)\b.*\/|\/root\/\w/i,
+    pattern: /\/root\/\w|\bhttps?:\/\/[\w.-]*\b(?:artifactory|nexus|verdaccio)\b/i,
     sentence: 'a path or a host of one machine',
   },
   {

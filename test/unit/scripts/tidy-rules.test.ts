@@ -17,14 +17,14 @@ test('open ends and focused or skipped tests are found; conditional ones are not
 });
 
 test('machine paths, registry hosts and other languages are found', () => {
-  expect(sentences('docs/a.md', 'see /work/main/src')).toHaveLength(1);
+  expect(sentences('docs/a.md', 'see /root/code/src')).toHaveLength(1);
   expect(sentences('README.md', 'https://artifactory.example/npm')).toHaveLength(1);
   expect(sentences('docs/a.md', 'Das ist nicht gut.')).toHaveLength(1);
   expect(sentences('docs/a.md', 'This is good.')).toEqual([]);
 });
 
 test('data files hold whatever their case needs', () => {
-  expect(sentences('test/vectors/line.jsonl', 'TODO /work/main')).toEqual([]);
+  expect(sentences('test/vectors/line.jsonl', 'TODO /root/code')).toEqual([]);
 });
 
 test('a dependency without a row, a row without a dependency, and a loose version are found', () => {

@@ -30,7 +30,7 @@ What can be imported:
   jsonl           events, one a line, as memctl append takes them
 Examples:
   memctl import ~/.claude/projects/x/memory --dry-run
-  memctl import ~/work/shop/AGENTS.md --scope shop`,
+  memctl import ~/shop/AGENTS.md --scope shop`,
     )
     .action(async (path: string, options: Options) => {
       const { kind, events, skipped, noted } = await readImport(resolve(path), options.kind);

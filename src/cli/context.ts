@@ -7,6 +7,7 @@ import type { Answer, Method, Params } from '../daemon/api-types.ts';
 import { configHere, currentFolder } from './here.ts';
 import type { Engine } from '../daemon/engine.ts';
 import { isOperatingError } from '../store/errors.ts';
+import { describeError } from '../daemon/describe-error.ts';
 import type { Output } from './output.ts';
 
 /** Does one method of the local API and gives its result. */
@@ -47,7 +48,8 @@ async function reach<T>(home: string, output: Output, use: (call: Call) => Promi
       const { handleRequest } = await import('../daemon/handlers.ts');
       return await use((method, params) => handleRequest(engine, method, params, progress) as never);
     } finally {
-      await engine.close();
+      // What was asked for is done, or has failed for a reason of its own: what is derived follows at the next command.
+      await engine.close().catch((error: unknown) => output.note(`note: ${describeError(error).message}`));
     }
   }
 }

@@ -198,11 +198,14 @@ function assemble(parts: Parts): Engine {
     listenFault: (fault) => void (listenFault = fault),
     faults: () => [...faultsOf(listenFault), ...unreadableOps(parts.trust), ...beliefs.notes()],
     async close() {
-      await peers.close();
-      await queue.idle();
-      await targets.close();
-      await beliefs.close();
-      lock.release();
+      try {
+        await peers.close();
+        await queue.idle();
+        await targets.close();
+        await beliefs.close();
+      } finally {
+        lock.release();
+      }
     },
   };
 }

@@ -26,9 +26,12 @@ export interface HeadsKeeper {
    * their host. Asked anew each time, so that a log which a peer brought back is sound again.
    */
   readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
-  /** Why what was last seen is not known: the file could not be read, now or earlier. */
+  /** Why what was last seen is not known, or will not be: the file could not be read, now or earlier, or not written. */
   readonly notes: () => readonly { readonly kind: string; readonly detail: string }[];
-  /** Writes the heads as they are now, if they moved. What was last seen of a faulty branch stays: it is the evidence. */
+  /**
+   * Writes the heads as they are now, if they moved. What was last seen of a faulty branch stays: it is the evidence. A
+   * file that cannot be written is a note, and tried again: an older one is a weaker check, never a wrong one.
+   */
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
@@ -36,6 +39,7 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
   const read = readLastHeads(home);
   let last = read.heads;
   const aside = damagedLastHeads(home);
+  let unwritten: OperatingError | undefined;
   // Before it is written anew: whoever looks must be able to hear of it later.
   if (read.state === 'damaged') setAsideLastHeads(home);
 
@@ -61,12 +65,20 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
   };
   return {
     faults,
-    notes: () => (existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
+    notes: () => [
+      ...(existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
+      ...(unwritten === undefined ? [] : [{ kind: unwritten.code, detail: unwritten.message }]),
+    ],
     async write(book, trust) {
       const heads = headsNow(book, trust, { last, faults: faults(book, trust) });
       if (JSON.stringify(heads) === JSON.stringify(last)) return;
-      await writeLastHeads(home, heads);
-      last = heads;
+      try {
+        await writeLastHeads(home, heads);
+        [last, unwritten] = [heads, undefined];
+      } catch (error) {
+        if (!isOperatingError(error)) throw error;
+        unwritten = error;
+      }
     },
   };
 }

@@ -112,9 +112,14 @@ function lockError(error: unknown, home: Home): OperatingError {
 
 function writeNote(home: Home, owner: LockOwner): void {
   const temporary = `${home.lockNote}.tmp`;
-  fs.rmSync(temporary, { force: true });
-  fs.writeFileSync(temporary, `${JSON.stringify(owner)}\n`, { mode: 0o600, flag: 'wx' });
-  fs.renameSync(temporary, home.lockNote);
+  try {
+    fs.rmSync(temporary, { force: true });
+    fs.writeFileSync(temporary, `${JSON.stringify(owner)}\n`, { mode: 0o600, flag: 'wx' });
+    fs.renameSync(temporary, home.lockNote);
+  } catch {
+    // For people only, and on a full disk there is no room for it: memory must stay readable then. No old name is left.
+    for (const file of [temporary, home.lockNote]) fs.rmSync(file, { force: true });
+  }
 }
 
 /** Who holds the lock according to the note; undefined when there is none that can be read. */

@@ -127,6 +127,28 @@ describe('errors with --json are one document on stdout', () => {
   });
 });
 
+describe('the status line', () => {
+  test('it is the first line whatever the state, and names what is wrong', async () => {
+    const first = async (host: BenchHost): Promise<string | undefined> =>
+      (await host.ctl('status')).stdout.split('\n')[0];
+    const host = await bench.lay('states');
+    expect(await first(host)).toMatch(/^memd: CANNOT TELL, there is no memd home at /);
+    await host.json('host', 'request', '--host', 'beta', '--listen', host.address);
+    expect(await first(host)).toMatch(/^memd: CANNOT TELL, host beta has keys but no mesh yet$/);
+    expect(await first(alpha)).toMatch(/^memd: NOT RUNNING, 1 host, (no events yet|newest .* ago), 0 parked$/);
+    const running = await bench.lay('running');
+    await running.json('init', '--host', 'gamma', '--listen', running.address);
+    await running.start();
+    expect(await first(running)).toBe('memd: 1/1 hosts, no events yet, 0 parked');
+    await running.stop();
+    expect(await first(running)).toMatch(/^memd: NOT RUNNING, 1 host, /);
+    expect(await running.json<{ line: string; daemon: boolean }>('status')).toMatchObject({
+      daemon: false,
+      line: await first(running),
+    });
+  }, 30_000);
+});
+
 describe('the home folder', () => {
   const nowhere = { HOME: undefined, MEMD_HOME: undefined, XDG_DATA_HOME: undefined };
 

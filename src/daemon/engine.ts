@@ -197,17 +197,15 @@ function assemble(parts: Parts): Engine {
     listening: (now) => void (ports = now),
     listenFault: (fault) => void (listenFault = fault),
     faults: () => [...faultsOf(listenFault), ...unreadableOps(parts.trust), ...beliefs.notes()],
-    async close() {
-      try {
-        await peers.close();
-        await queue.idle();
-        await targets.close();
-        await beliefs.close();
-      } finally {
-        lock.release();
-      }
-    },
+    close: () =>
+      inOrder([() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close()]).finally(() =>
+        lock.release(),
+      ),
   };
+}
+
+async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  for (const step of steps) await step();
 }
 
 function faultsOf(fault: OperatingError | undefined): readonly LocalFault[] {

@@ -6,6 +6,7 @@ import { scanEvents } from '../agent/secret-gate/scan-events.ts';
 import type { Body, BodyInput } from '../core/event.ts';
 import { eventsOf, eventView, type Fold } from '../core/fold/fold.ts';
 import type { Answer, Params } from './api-types.ts';
+import { createLocks, type Locks } from '../mesh/log-lock.ts';
 import type { Engine } from './engine.ts';
 import { objectionTo } from './own-log.ts';
 import { describeHits, isSubjectSafe, newDenials, type Denied } from './secret-gate.ts';
@@ -14,7 +15,16 @@ import { describeHits, isSubjectSafe, newDenials, type Denied } from './secret-g
  * Appends what is new; with `dryRun` nothing. One transaction, or several where an event replaces another of the same
  * source: that one must have its id first. A run that was cut short is completed by the next. Refuses as append does.
  */
-export async function importEvents(engine: Engine, params: Params<'import'>): Promise<Answer<'import'>> {
+export function importEvents(engine: Engine, params: Params<'import'>): Promise<Answer<'import'>> {
+  // One at a time: what one of them appends is what the next finds standing.
+  const locks = locksOfEngine.get(engine) ?? createLocks();
+  locksOfEngine.set(engine, locks);
+  return locks.run('import', () => importNow(engine, params));
+}
+
+const locksOfEngine = new WeakMap<Engine, Locks>();
+
+async function importNow(engine: Engine, params: Params<'import'>): Promise<Answer<'import'>> {
   const fold = await engine.beliefs.fold();
   const { host } = engine.identity;
   const session = `import:${params.kind}`;

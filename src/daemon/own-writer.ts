@@ -2,6 +2,7 @@
 import { isClaim, scopeOf, type Body, type BodyInput } from '../core/event.ts';
 import { eventsOf, eventView, idsWithPrefix, readState, type Fold } from '../core/fold/fold.ts';
 import { recordKey } from '../core/fold/state.ts';
+import { supersedesIdsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
 import type { SigningKey } from '../crypto/ed25519.ts';
@@ -137,6 +138,7 @@ function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly str
     return view?.body && isClaim(view.body.kind) && view.by.length === 0 ? [{ id, host: view.body.host }] : [];
   });
   const own = live.filter((claim) => claim.host === host).map(({ id }) => id);
+  if (own.length > supersedesIdsMax) throw tooManyClaims(event.subject, host, own);
   if (own.length > 0) return own;
   const others = [...new Set(live.map((claim) => claim.host))];
   throw new Refusal({
@@ -147,6 +149,16 @@ function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly str
         ? `memctl log ${event.subject}`
         : `its claims are of ${others.join(', ')}: retract there, or ask a signer`,
     exit: 7,
+  });
+}
+
+function tooManyClaims(subject: string, host: string, own: readonly string[]): Refusal {
+  const first = own.slice(0, 2).map((id) => id.slice(0, 12));
+  return new Refusal({
+    code: 'EVENT_INVALID',
+    message: `host ${host} has ${own.length} live claims on ${subject}; one retraction withdraws ${supersedesIdsMax} at most`,
+    hint: `withdraw them in parts: memctl retract ${subject} --supersedes ${first.join(',')},…`,
+    exit: 2,
   });
 }
 

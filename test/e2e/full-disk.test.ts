@@ -52,6 +52,7 @@ async function requireReadable(host: BenchHost): Promise<void> {
 
 test.for(['with memd', 'without memd'])(
   '%s (needs root for a small disk)',
+  { timeout: 60_000 },
   async (how, { skip }) => {
     skip(!mounted, 'no small disk can be mounted here');
     const host = await bench.lay(`disk/${how.replaceAll(' ', '-')}`);
@@ -79,5 +80,4 @@ test.for(['with memd', 'without memd'])(
     expect((await host.json<{ alarms: unknown[] }>('status')).alarms).toEqual([]);
     if (how === 'with memd') expect(await host.stop()).toBe(0);
   },
-  60_000,
 );

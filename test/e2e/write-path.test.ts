@@ -163,6 +163,27 @@ test('B4: reading with git and verifying while 300 commits are made: every commi
   checkRepository(busy.home);
 }, 90_000);
 
+test('one file imported four times at once is there once', async () => {
+  const lines = Array.from({ length: 50 }, (_, n) => JSON.stringify(lesson(`lesson/imported-${n}`, 'x')));
+  const file = join(bench.folder(), 'imported.jsonl');
+  writeFileSync(file, lines.join('\n'));
+  const reports = await Promise.all(
+    [1, 2, 3, 4].map(() => alpha.json<{ new: number; unchanged: number }>('import', file)),
+  );
+  expect(reports.map((report) => report.new).toSorted((a, b) => a - b)).toEqual([0, 0, 0, 50]);
+  expect((await alpha.ctl('log', 'lesson/imported-7', '--json')).stdout.trim().split('\n')).toHaveLength(1);
+});
+
+test('a retraction of more claims than one event can name says so, and how to go on', async () => {
+  const claims = Array.from({ length: 65 }, (_, n) => JSON.stringify({ ...lesson('lesson/many', `way ${n}`) }));
+  await alpha.append(claims.join('\n'));
+  expect(await alpha.refused(2, ['retract', 'lesson/many'])).toMatchObject({
+    code: 'EVENT_INVALID',
+    message: expect.stringContaining('65 live claims on lesson/many; one retraction withdraws 64 at most'),
+    hint: expect.stringContaining('--supersedes'),
+  });
+});
+
 test('a rebuild beside appends, over and over: no line is lost, said twice or out of its place', async () => {
   const moving = await bench.lay('moving');
   await moving.json('init', '--host', 'moving', '--listen', moving.address);

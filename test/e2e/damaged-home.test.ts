@@ -1,8 +1,5 @@
 /**
  * A home on a disk that lies: whatever is damaged is named, what is derived comes back by itself, and nothing is guessed.
- * Long because every test works on a copy of one model home.
- */
- * A home on a disk that lies: whatever is damaged is named, what is derived comes back by itself, and nothing is guessed.
  * Long because the kinds of damage share two homes that are costly to make.
  */
 import { execFileSync } from 'node:child_process';

@@ -99,8 +99,8 @@ export function openDatabase(file: string, options: { readonly damaged?: boolean
   const existing = options.damaged === true ? 'damaged' : openExisting(file);
   if (typeof existing !== 'string') return wrap(existing, { file, rebuilt: null });
   const kept = existing === 'missing' ? [] : salvageOnce(file);
-  setAside(file, existing === 'damaged');
   try {
+    setAside(file, existing === 'damaged');
     fs.closeSync(fs.openSync(file, 'wx', 0o600));
     const database = new Database(file, { timeout: 2_000 });
     configure(database);

@@ -116,7 +116,9 @@ function writeNote(home: Home, owner: LockOwner): void {
     fs.rmSync(temporary, { force: true });
     fs.writeFileSync(temporary, `${JSON.stringify(owner)}\n`, { mode: 0o600, flag: 'wx' });
     fs.renameSync(temporary, home.lockNote);
-  } catch {
+  } catch (error) {
+    // A home that may not be written is refused here, before anything in it is taken for damaged.
+    if (diskError(error, 'write', home.lockNote).code !== 'DISK_FULL') throw error;
     // For people only, and on a full disk there is no room for it: memory must stay readable then. No old name is left.
     for (const file of [temporary, home.lockNote]) fs.rmSync(file, { force: true });
   }

@@ -120,6 +120,9 @@ function configure(database: Database.Database): void {
   database.pragma('cache_size = -65536');
 }
 
+/** What SQLite says of a file that is no database, or of one with other tables (`ERROR`). */
+const damageCode = /^SQLITE_(CORRUPT|NOTADB|FORMAT|ERROR)/;
+
 /** The database as it stands, or why it cannot be used. The version is read before any table. */
 function openExisting(file: string): Database.Database | RebuildReason {
   if (!fs.existsSync(file)) return 'missing';
@@ -137,10 +140,9 @@ function openExisting(file: string): Database.Database | RebuildReason {
     return version === 0 ? 'damaged' : version < schemaVersion ? 'older schema' : 'newer schema';
   } catch (error) {
     database?.close();
-    const code = systemCode(error);
-    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_FULL'))
-      throw databaseError(error, file);
-    return 'damaged';
+    // A file that cannot be opened, locked or written now is not a damaged one, and is not given up.
+    if (damageCode.test(systemCode(error))) return 'damaged';
+    throw databaseError(error, file);
   }
 }
 
@@ -175,7 +177,8 @@ function setAside(file: string, keep: boolean): void {
 function databaseError(error: unknown, file: string): OperatingError {
   if (error instanceof OperatingError) return error;
   const code = systemCode(error);
-  if (code === 'SQLITE_FULL')
+  // The second: no room for the index of the write-ahead log, when the file is opened.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE')
     return new OperatingError('DISK_FULL', `cannot write ${file}: the disk is full`, {
       cause: error,
       hint: 'free some space, then try again',

@@ -1,6 +1,6 @@
 /** A disk without room: what is asked to be written is refused, what is known can be asked, and room is all it takes. */
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
@@ -73,6 +73,8 @@ test.for(['with memd', 'without memd'])(
     // Opening the database takes some room; a memd that runs has it open.
     if (how === 'with memd') await requireReadable(host);
     free();
+    // No room is no damage: nothing was given up.
+    expect(existsSync(join(host.home, 'state.sqlite.damaged'))).toBe(false);
 
     await host.append(input);
     expect(await host.json('recall', 'lesson/n4')).toMatchObject({ status: 'served' });

@@ -254,6 +254,7 @@ test.skipIf(!runsAsNobody)(
         error: { code: 'DISK_FAILED', message: expect.stringMatching(/memd\.lock: EACCES/) },
       });
     }
+    expect(existsSync(join(host.home, 'state.sqlite.damaged'))).toBe(false);
     execFileSync('chmod', ['-R', 'u+w', host.home]);
     expect(JSON.parse((await as('verify', '--deep', '--json')).stdout)).toMatchObject({
       ok: true,

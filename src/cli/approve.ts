@@ -3,7 +3,7 @@ import { homePaths } from '../store/home.ts';
 import { readIdentity } from '../daemon/identity.ts';
 import { Refusal } from '../daemon/refusal.ts';
 import type { Params } from '../daemon/api-types.ts';
-import type { Cli } from './context.ts';
+import type { Call, Cli } from './context.ts';
 import { openSigningKey, signWithKey } from './signing.ts';
 
 export interface ApprovalRequest {
@@ -11,6 +11,8 @@ export interface ApprovalRequest {
   readonly args: Params<'trust.draft'>['args'];
   /** Private key file; undefined takes the one that init remembered. */
   readonly keyFile: string | undefined;
+  /** Shows a person what is about to be signed, the canonical body, and throws when they do not want it. */
+  readonly review?: (call: Call, body: string) => Promise<void>;
 }
 
 /** Signs one trust op with a person's key and adds it to the trust set. @returns its id. */
@@ -18,6 +20,7 @@ export async function approveOp(cli: Cli, request: ApprovalRequest): Promise<str
   const key = await openSigningKey(request.keyFile ?? rememberedKey(cli));
   return cli.session(async (call) => {
     const { body } = await call('trust.draft', { op: request.op, args: request.args, key: key.publicKey.fingerprint });
+    await request.review?.(call, body);
     const sshsig = signWithKey(key, 'memd-trust', body);
     const { id } = await call('trust.submit', { body, sshsig });
     return id;

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { confirm, isCancel } from '@clack/prompts';
 import { fingerprintWords, parseSshPublicKey } from '../../crypto/ssh-key.ts';
 import { parseHostRequest, type HostRequest } from '../../mesh/enrol.ts';
 import { requestHost } from '../../daemon/request-host.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { approveOp } from '../approve.ts';
+import { askToSign } from '../confirm.ts';
 import { slugOf } from '../first-signer.ts';
 
 /** host request | add | list: how a machine gets into a mesh. */
@@ -95,18 +95,7 @@ async function confirmHost(cli: Cli, request: HostRequest, yes: boolean): Promis
   cli.output.note(`host ${request.host} at ${request.address || '(cannot be dialled)'}`);
   cli.output.note(`fingerprint ${key.value.fingerprint}`);
   cli.output.note(`read aloud: ${fingerprintWords(key.value.fingerprint)}`);
-  if (yes) return;
-  if (!process.stdin.isTTY) {
-    throw new Refusal({
-      code: 'SIGN_FAILED',
-      message: 'nobody is there to compare the fingerprint',
-      hint: 'run it in a terminal, or say --yes if you compared it',
-      exit: 6,
-    });
-  }
-  const answer = await confirm({ message: 'Does the new host show the same words?', initialValue: false });
-  if (isCancel(answer) || !answer)
-    throw new Refusal({ code: 'SIGN_FAILED', message: 'not confirmed; nothing was signed', exit: 6 });
+  await askToSign({ message: 'Does the new host show the same words?', yes, task: 'compare the fingerprint' });
 }
 
 function listCommand(cli: Cli): Command {

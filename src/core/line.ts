@@ -138,6 +138,15 @@ export function buildLine(parts: LineParts, sign: (message: string) => Uint8Arra
   return draft.finish(sign(draft.message));
 }
 
+/**
+ * The line with its body taken away: `"body":"<id>"`. Approval, signature, header and link stay as they were, so the chain
+ * holds. A hole is its own hole. Pure. Source: docs/format.md F4.
+ */
+export function holeOf(line: Line): Line {
+  const text = `${beforeBody(line.auth)}"${line.id}"${afterBody(line)}`;
+  return { ...line, body: null, fault: 'HOLE', held: null, text };
+}
+
 interface Envelope {
   readonly auth: Auth | null;
   readonly body: JsonValue;

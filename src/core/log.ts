@@ -2,7 +2,7 @@
  * Extending a log: which of the given lines are usable (rule R0). Source: docs/format.md, section 4; docs/fold.md R0.
  */
 import { verifyEd25519 } from '../crypto/ed25519.ts';
-import { lineMessage, parseLine, signatureOf, type Line, type LineFault } from './line.ts';
+import { holeOf, lineMessage, parseLine, signatureOf, type Line, type LineFault } from './line.ts';
 
 /** The last line of something: of a log as held (tip) or as usable (head). `seq` 0 has the mesh id as its link. */
 export interface Tip {
@@ -25,6 +25,9 @@ export type VerifiedLine = Line & { readonly [verified]: true };
 /** What stopped an extension. Everything before it that a signature vouches for is usable. */
 export type LogFault = LineFault | 'LOG_NAME' | 'SEQ' | 'PREV' | 'HOLE' | 'SIGNATURE' | 'KEY_SPAN';
 
+/** Ids of events that counted purges name. */
+export type PurgedIds = Pick<ReadonlySet<string>, 'has'>;
+
 export interface LogStart {
   readonly host: string;
   /** The mesh id. */
@@ -32,8 +35,8 @@ export interface LogStart {
   /** The verified line before the first given one; {seq: 0, link: mesh id} for a whole log. */
   readonly from: { readonly seq: number; readonly link: string };
   readonly keys: readonly HostKeySpan[];
-  /** Ids that a counted purge names: only their holes are passed. None when absent. */
-  readonly purged?: ReadonlySet<string>;
+  /** Ids that counted purges name: their holes are passed, and their bodies become holes. None when absent. */
+  readonly purged?: PurgedIds;
   /** Also verify the signature of every usable line (`verify --deep`); the first bad one is the fault. */
   readonly verifyEvery?: boolean;
 }
@@ -42,6 +45,8 @@ export interface LogExtension {
   readonly lines: readonly VerifiedLine[];
   /** Tip of the usable lines; the start when there is none. */
   readonly tip: Tip;
+  /** How many of the given lines up to the fault held a body that a purge names; absent for none. Their bytes must go. */
+  readonly covered?: number;
   readonly fault?: { readonly code: LogFault; readonly seq: number; readonly detail: string };
 }
 
@@ -70,13 +75,16 @@ export function* extendLogInSteps(
 ): Generator<undefined, LogExtension> {
   const chained: Line[] = [];
   let fault: Fault | undefined;
+  let covered = 0;
   for (const given of lines) {
     const next = chainLine(start, chained.at(-1) ?? start.from, given);
     if ('detail' in next) {
       fault = next;
       break;
     }
-    chained.push(next);
+    const purged = next.fault !== 'HOLE' && start.purged?.has(next.id) === true;
+    covered += purged ? 1 : 0;
+    chained.push(purged ? holeOf(next) : next);
     if (chained.length % linesPerStep === 0) yield undefined;
   }
   const usable = yield* countUsable(start, chained);
@@ -84,7 +92,8 @@ export function* extendLogInSteps(
   const kept = chained.slice(0, usable.count) as VerifiedLine[];
   const last = kept.at(-1) ?? start.from;
   const tip: Tip = { host: start.host, seq: last.seq, link: last.link };
-  return cut === undefined ? { lines: kept, tip } : { lines: kept, tip, fault: cut };
+  const told = covered === 0 ? {} : { covered };
+  return cut === undefined ? { lines: kept, tip, ...told } : { lines: kept, tip, ...told, fault: cut };
 }
 
 /** The line if it extends `previous`, else the fault. */

@@ -148,3 +148,27 @@ describe('holes', () => {
     expect(extendLog({ ...start, purged: new Set([lines[3]?.id ?? '']) }, holed).tip.seq).toBe(4);
   });
 });
+
+describe('purged ids', () => {
+  const gone = lines[4]?.id ?? '';
+  const purged = new Set([gone]);
+
+  test('a body that a purge names becomes a hole, whoever sends it, and everything after it stays usable', () => {
+    const extension = extendLog({ ...start, purged }, texts);
+    expect([extension.tip.seq, extension.covered, extension.fault]).toEqual([12, 1, undefined]);
+    expect(extension.lines[4]).toMatchObject({ id: gone, body: null, fault: 'HOLE', link: lines[4]?.link });
+    const again = extendLog(
+      { ...start, purged },
+      extension.lines.map(({ text }) => text),
+    );
+    expect(again).toEqual({ lines: extension.lines, tip: extension.tip });
+  });
+
+  test('R0: a hole that no purge names ends the log there, whatever else is purged', () => {
+    const holed = extendLog({ ...start, purged }, texts).lines.map(({ text }) => text);
+    expect(extendLog({ ...start, purged: new Set([lines[7]?.id ?? '']) }, holed)).toMatchObject({
+      tip: { seq: 4 },
+      fault: { code: 'HOLE', seq: 5 },
+    });
+  });
+});

@@ -1,17 +1,32 @@
 /** Bodies of new trust ops, from what a person asked for. Every body is checked with the table that readers use. */
 import type { JsonObject } from '../../crypto/canonical.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
+import type { Kind } from '../event.ts';
 import {
   checkTrustBody,
   type Approver,
+  type AudienceAddBody,
   type AudienceFields,
   type ClassAddBody,
   type ClassFields,
+  type DelegateBody,
+  type DelegateFields,
   type GenesisBody,
   type HostAddBody,
   type HostFields,
+  type HostRekeyBody,
+  type HostRevokeBody,
+  type HostRevokeFields,
+  type Pin,
+  type PolicySetBody,
+  type PurgeBody,
+  type PurgeFields,
+  type PurgeSkeleton,
+  type RekeyFields,
   type SignerAddBody,
   type SignerFields,
+  type SignerRevokeBody,
+  type SignerRevokeFields,
   type TrustBody,
   type TrustOpFault,
 } from './op.ts';
@@ -106,6 +121,73 @@ export function classAddBody(
   return checked({ op: 'class-add', ...placementOf(input), ...stampOf(stamp), name, description, revise, claims });
 }
 
+/** Body of the op that gives a host new keys; the word of the old sign key ends at the pin. Pure. */
+export function hostRekeyBody(input: Placement & RekeyFields, stamp: Stamp): Result<HostRekeyBody, DraftFault> {
+  const { name, sign, ssh, pin } = input;
+  return checked({
+    op: 'host-rekey',
+    ...placementOf(input),
+    ...stampOf(stamp),
+    name,
+    sign,
+    ssh,
+    pin: pinOf(pin),
+  });
+}
+
+/** Body of the op that ends a host; its word ends at the pin. Pure. */
+export function hostRevokeBody(input: Placement & HostRevokeFields, stamp: Stamp): Result<HostRevokeBody, DraftFault> {
+  const { name, pin } = input;
+  return checked({ op: 'host-revoke', ...placementOf(input), ...stampOf(stamp), name, pin: pinOf(pin) });
+}
+
+/** Body of the op that ends a signer. Pure. */
+export function signerRevokeBody(
+  input: Placement & SignerRevokeFields,
+  stamp: Stamp,
+): Result<SignerRevokeBody, DraftFault> {
+  const { name } = input;
+  const marks = Object.fromEntries(Object.entries(input.marks).map(([host, pin]) => [host, pinOf(pin)]));
+  return checked({ op: 'signer-revoke', ...placementOf(input), ...stampOf(stamp), name, marks });
+}
+
+/** Body of the op that declares an audience or changes it. Includes may be given in any order. Pure. */
+export function audienceAddBody(
+  input: Placement & AudienceFields & { readonly name: string },
+  stamp: Stamp,
+): Result<AudienceAddBody, DraftFault> {
+  const { name, includes } = input;
+  return checked({
+    op: 'audience-add',
+    ...placementOf(input),
+    ...stampOf(stamp),
+    name,
+    includes: sortedSet(includes),
+  });
+}
+
+/** Body of the op that sets a policy. Pure. */
+export function policySetBody(
+  input: Placement & { readonly key: string; readonly value: string | number },
+  stamp: Stamp,
+): Result<PolicySetBody, DraftFault> {
+  const { key, value } = input;
+  return checked({ op: 'policy-set', ...placementOf(input), ...stampOf(stamp), key, value });
+}
+
+/** Body of the op that lends a host some authority for a stretch of its log. Lists may be given in any order. Pure. */
+export function delegateBody(input: Placement & DelegateFields, stamp: Stamp): Result<DelegateBody, DraftFault> {
+  const { host, key, subjects, kinds, from, upto } = input;
+  const lists = { subjects: sortedSet(subjects), kinds: sortedSet(kinds) as readonly Kind[] };
+  return checked({ op: 'delegate', ...placementOf(input), ...stampOf(stamp), host, key, ...lists, from, upto });
+}
+
+/** Body of the op that purges events. Targets may be given in any order. Pure. */
+export function purgeBody(input: Placement & PurgeFields, stamp: Stamp): Result<PurgeBody, DraftFault> {
+  const targets = input.targets.map(skeletonOf).toSorted((left, right) => byText(left.id, right.id));
+  return checked({ op: 'purge', ...placementOf(input), ...stampOf(stamp), targets, reason: input.reason });
+}
+
 function checked<B extends TrustBody>(body: B): Result<B, DraftFault> {
   const verdict = checkTrustBody(body as unknown as JsonObject);
   if (!verdict.ok) return verdict;
@@ -131,6 +213,16 @@ function hostOf({ name, sign, ssh, address }: HostFields): HostFields {
 
 function signerOf({ name, key, scopes }: SignerFields): SignerFields {
   return { name, key, scopes: sortedSet(scopes) };
+}
+
+function pinOf({ seq, link }: Pin): Pin {
+  return { seq, link };
+}
+
+function skeletonOf(target: PurgeSkeleton): PurgeSkeleton {
+  const { id, host, kind, subject, scope, audience, lineage, level, key, home, digest, supersedes, basis } = target;
+  const told = { id, host, kind, subject, scope, audience, lineage, level, key, home, digest };
+  return { ...told, supersedes: sortedSet(supersedes), basis: sortedSet(basis) };
 }
 
 function sortedSet(texts: readonly string[]): readonly string[] {

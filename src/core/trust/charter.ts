@@ -5,76 +5,26 @@ import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { verifySshsig } from '../../crypto/sshsig.ts';
 import { assert } from '../../crypto/result.ts';
 import type { Auth } from '../event.ts';
-import type { HostKeySpan } from '../log.ts';
+import type {
+  Charter,
+  CharterAlarm,
+  CharterAudience,
+  CharterClass,
+  CharterHost,
+  CharterPolicy,
+  CharterSigner,
+  Origin,
+  OriginSpan,
+} from './charter-types.ts';
 import { evaluate, itemState, type Evaluation } from './items.ts';
-import type { Approver, ClassFields, GenesisBody, HostFields, UnsupportedOp } from './op.ts';
+import type { ClassFields, GenesisBody, HostFields, UnsupportedOp } from './op.ts';
 import { byText, registerOf, wholeView, type Held } from './register.ts';
 import { scopeCovers } from './scope.ts';
 import type { TrustSet } from './set.ts';
 import { approverRank } from './standing.ts';
 import { signerFields } from './validity.ts';
 
-/** Where an item comes from: the id of the op in effect and who approved it. */
-export interface Origin {
-  readonly op: string;
-  readonly by: Approver;
-}
-
-/** `spans`: which key may sign which lines of the host's log. */
-export interface CharterHost extends Origin {
-  readonly name: string;
-  readonly sign: SshPublicKey;
-  readonly ssh: SshPublicKey;
-  readonly address: string;
-  readonly status: 'active';
-  readonly spans: readonly HostKeySpan[];
-}
-
-/** `rank`: 0 is the genesis signer; others one more than whoever approved them. */
-export interface CharterSigner extends Origin {
-  readonly name: string;
-  readonly key: SshPublicKey;
-  readonly scopes: readonly string[];
-  readonly rank: number;
-}
-
-/** `revise` and `claims` are null for a class that takes no claims (decisions and questions only). */
-export interface CharterClass extends Origin {
-  readonly description: string;
-  readonly revise: 'mesh' | 'host' | null;
-  readonly claims: 'fact' | 'rule' | null;
-}
-
-export interface CharterAudience extends Origin {
-  readonly includes: readonly string[];
-}
-
-export interface CharterPolicy extends Origin {
-  readonly value: string | number;
-}
-
-/**
- * Alarm about an item; its identity is kind + item. CHARTER_FORK: its ops disagree. KEY_REUSED: it is held because a key
- * of it belongs to another item. OP_UNSUPPORTED: the mesh decided something that this version cannot apply.
- */
-export interface CharterAlarm {
-  readonly kind: 'CHARTER_FORK' | 'KEY_REUSED' | 'OP_UNSUPPORTED';
-  readonly item: string;
-  readonly ops: readonly string[];
-  readonly detail: string;
-}
-
-/** Every map is in order of name. `name` is that of the mesh, '' while the genesis is not held (then all is empty). */
-export interface Charter {
-  readonly meshId: string;
-  readonly name: string;
-  readonly hosts: ReadonlyMap<string, CharterHost>;
-  readonly signers: ReadonlyMap<string, CharterSigner>;
-  readonly classes: ReadonlyMap<string, CharterClass>;
-  readonly audiences: ReadonlyMap<string, CharterAudience>;
-  readonly policy: ReadonlyMap<string, CharterPolicy>;
-  readonly conflicts: readonly CharterAlarm[];
-}
+export type * from './charter-types.ts';
 
 /** What the set amounts to, from scratch. Pure. */
 export function charterOf(set: TrustSet): Charter {
@@ -87,7 +37,7 @@ export function charterOf(set: TrustSet): Charter {
   }
   for (const op of set.unsupported.values()) draft.conflicts.push(unsupportedAlarm(op));
   const name = founder?.op.body.op === 'genesis' ? founder.op.body.name : '';
-  return { meshId: set.meshId, name, ...draft };
+  return { meshId: set.meshId, name, ...draft, delegations: [], purges: new Map() };
 }
 
 /**
@@ -194,7 +144,7 @@ function hostOf(holder: Held, origin: Origin): CharterHost {
   const fields: HostFields = body.op === 'genesis' ? body.host : body;
   const sign = keyOf(holder, fields.sign);
   assert(sign.raw32 !== undefined, 'a supported host key is ed25519');
-  const spans: readonly HostKeySpan[] = [{ key: sign.raw32, from: 1, upto: null }];
+  const spans: readonly OriginSpan[] = [{ key: sign.raw32, from: 1, upto: null, op: origin.op }];
   return {
     ...origin,
     name: fields.name,
@@ -203,6 +153,9 @@ function hostOf(holder: Held, origin: Origin): CharterHost {
     address: fields.address,
     status: 'active',
     spans,
+    pins: [],
+    end: null,
+    fork: null,
   };
 }
 
@@ -211,7 +164,15 @@ function signerOf(evaluation: Evaluation, holder: Held, origin: Origin): Charter
   assert(fields !== undefined, 'a signer item is set by genesis or signer-add');
   const approver = approverRank(evaluation.standing, holder).number;
   const rank = holder.op.body.op === 'genesis' ? approver : approver + 1;
-  return { ...origin, name: fields.name, key: keyOf(holder, fields.key), scopes: fields.scopes, rank };
+  return {
+    ...origin,
+    name: fields.name,
+    key: keyOf(holder, fields.key),
+    scopes: fields.scopes,
+    rank,
+    status: 'active',
+    revocations: [],
+  };
 }
 
 function classOf(holder: Held, name: string, origin: Origin): CharterClass {

@@ -14,78 +14,14 @@ import { ok, refuse, type Result } from '../../crypto/result.ts';
 import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { fitsUtf8 } from '../../crypto/text.ts';
 import type { Auth } from '../event.ts';
+import type { OpStem, TrustBody } from './op-types.ts';
 import { jsonDepthMax, trustOpBytesMax } from '../limits.ts';
 import { authCheck, bodyChecks, stemMembers } from './op-fields.ts';
 
 /** SSHSIG namespace of trust ops: an approval of an event can never pass for one of an op, nor the reverse. */
 export const trustNamespace = 'memd-trust';
 
-/** Who approves: signer name and key fingerprint. Inside the body, so that nobody can re-sign it and take its id. */
-export interface Approver {
-  readonly signer: string;
-  readonly key: string;
-}
-
-/** What every op but genesis has. `prev` = the maximal counted ops its author knew. `at` is display only. */
-export interface OpStem {
-  readonly mesh: string;
-  readonly op: string;
-  readonly by: Approver;
-  readonly prev: readonly string[];
-  readonly at: string;
-  readonly nonce: string;
-}
-
-/** Keys are OpenSSH public texts without comment. `address` is '' or ssh://host:port: a hint, never trust. */
-export interface HostFields {
-  readonly name: string;
-  readonly sign: string;
-  readonly ssh: string;
-  readonly address: string;
-}
-
-/** `scopes`: sorted; `charter`, `purge`, or subject globs. */
-export interface SignerFields {
-  readonly name: string;
-  readonly key: string;
-  readonly scopes: readonly string[];
-}
-
-/** A class without `revise` and `claims` (genesis only) takes no claims: it holds decisions and questions. */
-export interface ClassFields {
-  readonly description: string;
-  readonly revise?: 'mesh' | 'host';
-  readonly claims?: 'fact' | 'rule';
-}
-
-export interface AudienceFields {
-  readonly includes: readonly string[];
-}
-
-export interface GenesisBody extends Omit<OpStem, 'mesh'> {
-  readonly op: 'genesis';
-  readonly name: string;
-  readonly signer: SignerFields;
-  readonly host: HostFields;
-  readonly classes: Readonly<Record<string, ClassFields>>;
-  readonly audiences: Readonly<Record<string, AudienceFields>>;
-  readonly policy: Readonly<Record<string, string | number>>;
-}
-
-export interface HostAddBody extends OpStem, HostFields {
-  readonly op: 'host-add';
-}
-
-export interface SignerAddBody extends OpStem, SignerFields {
-  readonly op: 'signer-add';
-}
-
-export interface ClassAddBody extends OpStem, Required<ClassFields> {
-  readonly op: 'class-add';
-  readonly name: string;
-}
-
-export type TrustBody = GenesisBody | HostAddBody | SignerAddBody | ClassAddBody;
+export type * from './op-types.ts';
 
 /** Key texts of a body and what they say: reading one costs a millisecond, so it is done once per op. */
 export type TrustKeys = ReadonlyMap<string, SshPublicKey>;
@@ -198,7 +134,9 @@ export function keysOf(body: TrustBody): readonly string[] {
       return [body.sign, body.ssh];
     case 'signer-add':
       return [body.key];
-    case 'class-add':
+    case 'host-rekey':
+      return [body.sign, body.ssh];
+    default:
       return [];
   }
 }

@@ -151,6 +151,8 @@ function claimsOf(op: SupportedOp): ReadonlyMap<string, ItemClaim> {
       return new Map([signerClaim(body)]);
     case 'class-add':
       return new Map([classClaim(body.name, body)]);
+    default:
+      return new Map();
   }
 }
 

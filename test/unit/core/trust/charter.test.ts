@@ -55,7 +55,9 @@ describe('charter: a new mesh', () => {
     expect(name).toBe('lab');
     expect([...hosts.keys()]).toEqual(['alpha']);
     expect(hosts.get('alpha')).toMatchObject({ status: 'active', address: '', op: mesh, by: approverOf(craig) });
-    expect(hosts.get('alpha')?.spans).toEqual([{ key: testKey(10).public.raw32, from: 1, upto: null }]);
+    expect(hosts.get('alpha')?.spans).toEqual([
+      { key: testKey(10).public.raw32, from: 1, upto: null, op: hosts.get('alpha')?.op },
+    ]);
     expect(hosts.get('alpha')?.ssh.text).toBe(testKey(1010).text);
     expect(signers.get('craig')).toMatchObject({ rank: 0, scopes: ['*', 'charter', 'purge'] });
     expect([...classes.keys()]).toEqual(Object.keys(defaultClasses).toSorted((a, b) => (a < b ? -1 : 1)));

@@ -13,9 +13,10 @@ import { sha256Hex } from '../../src/crypto/hash.ts';
 import { homePaths } from '../../src/store/home.ts';
 import { readKeys } from '../../src/store/keys.ts';
 
-/** A line to forge: any body, or a version that does not exist yet. */
+/** A line to forge: any body, with any approval, or of a version that does not exist yet. */
 export interface Forged {
   readonly body: JsonObject;
+  readonly auth?: { readonly key: string; readonly signer: string; readonly sshsig: string };
   readonly v?: number;
 }
 
@@ -33,12 +34,15 @@ export function forgeLines(home: string, forged: readonly Forged[]): string[] {
   const lines = ownLines(home, host);
   const last = lines.at(-1) === undefined ? undefined : parseLine(lines.at(-1) ?? '', mesh);
   let prev = last?.ok === true ? last.value.link : mesh;
-  const ids = forged.map(({ body, v = 1 }) => {
+  const ids = forged.map(({ body, auth, v = 1 }) => {
     const seq = lines.length + 1;
     const id = sha256Hex(canonicalJson(body));
-    const link = linkOf({ auth: null, id, log: host, mesh, prev, seq, v });
+    const authHash = auth === undefined ? null : sha256Hex(canonicalJson({ ...auth }));
+    const link = linkOf({ auth: authHash, id, log: host, mesh, prev, seq, v });
     const sig = encodeBase64(signEd25519(key, lineMessage(link)));
-    lines.push(canonicalJson({ body, log: host, prev, seq, sig, v }));
+    lines.push(
+      canonicalJson({ ...(auth === undefined ? {} : { auth: { ...auth } }), body, log: host, prev, seq, sig, v }),
+    );
     prev = link;
     return id;
   });

@@ -1,0 +1,198 @@
+/** What a host with its own key, and anybody with a wrong key, can put into a log: nothing of it is served anywhere. */
+import type { JsonObject } from '../src/crypto/canonical.ts';
+import { stamped, type Forged } from '../test/lib/hosts-forge.ts';
+import {
+  alarmsOf,
+  approvalBy,
+  eventOf,
+  makePerson,
+  requireAlarm,
+  requireEqual,
+  requireServed,
+  requireWithheld,
+  startMesh,
+  type AuthorityMesh,
+} from './lib/authority.ts';
+import type { DrillContext } from './lib/drill.ts';
+import { converge, layHost } from './lib/hosts.ts';
+import { plantTrustFile, weakHostLine, weakKeyText, weakSignerOp } from './lib/weak-key.ts';
+
+export const name = 'forged';
+export const promise =
+  'a forged, transplanted, foreign, weak or revoked approval makes nothing true on any host, and every attempt is alarmed';
+
+/** What gamma tries, each on a subject of its own. */
+interface Attempt {
+  readonly what: string;
+  readonly subject: string;
+  readonly forged: Forged;
+  readonly alarm: string;
+}
+
+export async function run(context: DrillContext): Promise<void> {
+  const mesh = await startMesh(context);
+  const truth = await signTruth(context, mesh);
+  await forgeApprovals(context, mesh, truth);
+  await replay(context, mesh, truth);
+  await junkOnOthers(context, mesh, truth);
+  await weakKeys(context, mesh);
+  await requireEqual(context, mesh.hosts);
+}
+
+interface Truth {
+  /** `note/route` says bastion, by craig; replaced v1, which he had withdrawn before. */
+  readonly first: Forged;
+  readonly retraction: Forged;
+  readonly served: Forged;
+}
+
+/** A body of alpha, approved by craig. */
+function approved(mesh: AuthorityMesh, fields: JsonObject): Forged {
+  const body = stamped(mesh.alpha.home, fields);
+  return { body, auth: approvalBy(mesh.craig, body) };
+}
+
+function claim(subject: string, value: string, over: JsonObject = {}): JsonObject {
+  return { kind: 'assert', subject, value, home: 'file:infra/FLEET.md', ...over };
+}
+
+async function signTruth(context: DrillContext, mesh: AuthorityMesh): Promise<Truth> {
+  context.step('craig says v1, withdraws it, and says v2; alpha carries all three');
+  const first = approved(mesh, claim('note/route', 'v1'));
+  const [firstId = ''] = await mesh.forge(mesh.alpha, [first]);
+  const retraction = approved(mesh, { kind: 'retract', subject: 'note/route', supersedes: [firstId] });
+  const [retractionId = ''] = await mesh.forge(mesh.alpha, [retraction]);
+  const served = approved(mesh, claim('note/route', 'v2', { supersedes: [retractionId] }));
+  await mesh.forge(mesh.alpha, [served]);
+  await converge(mesh.hosts);
+  await requireServed(context, mesh.hosts, { subject: 'note/route', value: 'v2' });
+  context.evidence('v2 is served, signed, on alpha, beta and gamma');
+  return { first, retraction, served };
+}
+
+async function forgeApprovals(context: DrillContext, mesh: AuthorityMesh, truth: Truth): Promise<void> {
+  const attempts = await attemptsOf(context, mesh, truth);
+  context.step(`gamma appends, with its own key: ${attempts.map(({ what }) => what).join(', ')}`);
+  await mesh.forge(
+    mesh.gamma,
+    attempts.map(({ forged }) => forged),
+  );
+  await converge(mesh.hosts);
+  for (const { what, subject, alarm } of attempts) {
+    await requireWithheld(context, mesh.hosts, { subject, status: ['held'] });
+    const detail = await requireAlarm(context, mesh.hosts, { kind: alarm, subject });
+    context.evidence(`${what}: held on all three, alarm ${alarm} ${subject}: ${detail}`);
+  }
+  await requireServed(context, mesh.hosts, { subject: 'note/route', value: 'v2' });
+  await requireEqual(context, mesh.hosts);
+}
+
+async function attemptsOf(context: DrillContext, mesh: AuthorityMesh, truth: Truth): Promise<readonly Attempt[]> {
+  const { craig, gamma, folder } = mesh;
+  const mallory = makePerson(folder, 'mallory');
+  const evil = (subject: string): JsonObject => stamped(gamma.home, claim(subject, 'evil'));
+  const attempt = (what: string, alarm: string, make: (body: JsonObject) => Forged['auth']): Attempt => {
+    const subject = `note/${what.replaceAll(' ', '-')}`;
+    const body = evil(subject);
+    const auth = make(body);
+    return { what, subject, alarm, forged: auth === undefined ? { body } : { body, auth } };
+  };
+  const other = await foreignMesh(context, mesh);
+  const otherAuth = approvalBy(craig, stamped(other.home, claim('note/x', 'said elsewhere')));
+  const foreignBody = stamped(other.home, claim('note/foreign-mesh', 'said elsewhere'));
+  return [
+    attempt('forged approval', 'FORGED', (body) => approvalBy(mallory, body, { as: craig })),
+    attempt('stranger', 'UNVERIFIABLE', (body) => approvalBy(mallory, body)),
+    attempt('tampered body', 'FORGED', (body) => approvalBy(craig, { ...body, value: 'harmless' })),
+    attempt('transplanted approval', 'FORGED', () => truth.served.auth),
+    attempt('namespace of trust ops', 'FORGED', (body) => approvalBy(craig, body, { namespace: 'memd-trust' })),
+    attempt('namespace of files', 'FORGED', (body) => approvalBy(craig, body, { namespace: 'file' })),
+    attempt('approval of another mesh', 'FORGED', () => otherAuth),
+    {
+      what: 'foreign mesh',
+      subject: 'note/foreign-mesh',
+      alarm: 'FOREIGN_MESH',
+      forged: { body: foreignBody, auth: approvalBy(craig, foreignBody) },
+    },
+  ];
+}
+
+/** Another mesh with the same signer: what he says there is none of our business. */
+async function foreignMesh(context: DrillContext, mesh: AuthorityMesh): Promise<{ readonly home: string }> {
+  const elsewhere = await layHost({ folder: mesh.folder, name: 'elsewhere', started: context.adopt });
+  const { craig } = mesh;
+  const signer = ['--signer', `${craig.file}.pub`, '--as', 'craig', '--key', craig.file];
+  await elsewhere.json('init', '--host', 'gamma', '--listen', elsewhere.address, ...signer);
+  return elsewhere;
+}
+
+async function replay(context: DrillContext, mesh: AuthorityMesh, truth: Truth): Promise<void> {
+  context.step('gamma appends again what craig had withdrawn, and the withdrawal that he had replaced');
+  const before = await mesh.alpha.json<{ counts: { alarms: number } }>('status');
+  await mesh.forge(mesh.gamma, [truth.first, truth.retraction, truth.first]);
+  await converge(mesh.hosts);
+  await requireServed(context, mesh.hosts, { subject: 'note/route', value: 'v2' });
+  const after = await mesh.alpha.json<{ counts: { alarms: number } }>('status');
+  context.check(before.counts.alarms === after.counts.alarms, 'a replay is the same event and raises nothing');
+  await requireEqual(context, mesh.hosts);
+  context.evidence('the same events, so nothing changes: v1 stays withdrawn, v2 stays served');
+}
+
+async function junkOnOthers(context: DrillContext, mesh: AuthorityMesh, truth: Truth): Promise<void> {
+  context.step("gamma appends others' events with junk as their approval, signed ones and unsigned ones");
+  const { id } = await mesh.beta.json<{ id: string }>(
+    'assert',
+    'note/of-beta',
+    '--value',
+    'by beta',
+    '--home',
+    'file:notes.md',
+  );
+  await converge(mesh.hosts);
+  const event = await eventOf(mesh.beta, id);
+  const junk = { ...approvalBy(mesh.craig, { junk: true }) };
+  await mesh.forge(mesh.gamma, [{ body: event, auth: junk }, { body: truth.served.body, auth: junk }, { body: event }]);
+  await converge(mesh.hosts);
+  await requireServed(context, mesh.hosts, { subject: 'note/of-beta', value: 'by beta' });
+  await requireServed(context, mesh.hosts, { subject: 'note/route', value: 'v2' });
+  for (const subject of ['note/of-beta', 'note/route']) {
+    const detail = await requireAlarm(context, mesh.hosts, { kind: 'FORGED', subject });
+    context.evidence(`${subject} stays served; the line counts for nothing: FORGED ${detail}`);
+  }
+}
+
+async function weakKeys(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
+  const { alpha, gamma, craig } = mesh;
+  context.step('a key of small order as host, as signer, and in an op that craig really signed');
+  const host = await alpha.ctl('host', 'add', weakHostLine(), '--yes', '--json');
+  context.check(host.code !== 0, `a weak host key is refused: ${host.stdout}`);
+  const message = (JSON.parse(host.stdout) as { error: { message: string } }).error.message;
+  context.evidence(`host add: exit ${host.code}: ${message}`);
+  await plantWeakOp(context, mesh);
+  await gamma.json('class', 'add', 'tool', '--key', craig.file);
+  await alpha.json('fetch');
+  await mesh.beta.json('fetch');
+  for (const one of [alpha, mesh.beta]) {
+    const charter = await one.json<{ signers: { name: string }[]; classes: { name: string }[] }>('charter');
+    context.check(!charter.signers.some((signer) => signer.name === 'weak'), `${one.name} has no signer with that key`);
+    context.check(
+      charter.classes.some((item) => item.name === 'tool'),
+      `${one.name} took the good op beside it`,
+    );
+    const alarms = await alarmsOf(one);
+    const told = alarms.find(({ kind }) => kind === 'TRUST_OP');
+    const listed = alarms.map(({ kind, detail }) => `${kind} ${detail}`).join('; ');
+    context.check(told?.detail.includes('gamma') === true, `${one.name} tells who serves the bad op: ${listed}`);
+    context.evidence(`${one.name}: ${told.kind} ${told.detail}`);
+  }
+}
+
+async function plantWeakOp(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
+  const op = weakSignerOp(mesh.id, mesh.craig);
+  await mesh.gamma.stop();
+  plantTrustFile(mesh.gamma.home, op);
+  await mesh.gamma.start();
+  context.evidence(
+    `gamma serves signer-add ${op.id.slice(0, 12)} of ${weakKeyText().slice(0, 40)}…, approved by craig`,
+  );
+}

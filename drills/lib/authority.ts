@@ -1,0 +1,221 @@
+/** What the drills about signers share: a mesh of three hosts whose signer is known by key, and what an attacker has. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { armorToBlob } from '../../src/crypto/sshsig.ts';
+import { canonicalJson, type JsonObject } from '../../src/crypto/canonical.ts';
+import { viewNames } from '../../src/core/views/render.ts';
+import { forgeLines, type Forged } from '../../test/lib/hosts-forge.ts';
+import type { DrillContext } from './drill.ts';
+import { converge, enrol, layHost, type TestHost } from './hosts.ts';
+import type { DrillProcess } from './process.ts';
+
+export interface MeshHost extends TestHost {
+  /** Ends its memd with SIGTERM. */
+  stop(): Promise<void>;
+}
+
+/** A person with a key file. */
+export interface Person {
+  readonly name: string;
+  readonly file: string;
+  readonly fingerprint: string;
+}
+
+export type Approval = NonNullable<Forged['auth']>;
+
+export interface AuthorityMesh {
+  readonly id: string;
+  readonly folder: string;
+  readonly alpha: MeshHost;
+  readonly beta: MeshHost;
+  readonly gamma: MeshHost;
+  readonly hosts: readonly [MeshHost, MeshHost, MeshHost];
+  readonly craig: Person;
+  /** What its owner could do: stops memd, appends lines that say anything, and starts it again. @returns the ids. */
+  forge(host: MeshHost, forged: readonly Forged[]): Promise<readonly string[]>;
+}
+
+/** Starts alpha, beta and gamma; craig, who holds a key file, founded the mesh on alpha. */
+export async function startMesh(context: DrillContext, key?: { readonly passphrase: string }): Promise<AuthorityMesh> {
+  context.step('start alpha, beta and gamma, three memd on loopback; craig is the signer');
+  const folder = context.temporaryFolder();
+  const craig = makePerson(folder, 'craig', key?.passphrase);
+  const [alpha, beta, gamma] = await Promise.all([
+    layMeshHost(context, folder, 'alpha'),
+    layMeshHost(context, folder, 'beta'),
+    layMeshHost(context, folder, 'gamma'),
+  ]);
+  const signer = ['--signer', `${craig.file}.pub`, '--as', 'craig', '--key', craig.file];
+  const { mesh } = await alpha.json<{ mesh: string }>(
+    'init',
+    '--host',
+    'alpha',
+    '--listen',
+    alpha.address,
+    '--address',
+    `ssh://${alpha.address}`,
+    ...signer,
+  );
+  await alpha.start();
+  for (const host of [beta, gamma]) {
+    await enrol(alpha, host, mesh);
+    await host.start();
+  }
+  const hosts = [alpha, beta, gamma] as const;
+  await converge(hosts);
+  return {
+    id: mesh,
+    folder,
+    alpha,
+    beta,
+    gamma,
+    hosts,
+    craig,
+    async forge(host, forged) {
+      await host.stop();
+      const ids = forgeLines(host.home, forged);
+      await host.start();
+      return ids;
+    },
+  };
+}
+
+async function layMeshHost(context: DrillContext, folder: string, name: string): Promise<MeshHost> {
+  const own: DrillProcess[] = [];
+  const started = (memd: DrillProcess): void => {
+    own.push(memd);
+    context.adopt(memd);
+  };
+  const host = await layHost({ folder, name, started });
+  return {
+    ...host,
+    async stop() {
+      const last = own.at(-1);
+      last?.signal('SIGTERM');
+      await last?.ended;
+    },
+  };
+}
+
+/** A new ed25519 key of ssh-keygen, with a passphrase if one is given. */
+export function makePerson(folder: string, name: string, passphrase = ''): Person {
+  const file = join(folder, `${name}_ed25519`);
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', passphrase, '-C', name, '-f', file]);
+  const said = execFileSync('ssh-keygen', ['-l', '-f', `${file}.pub`], { encoding: 'utf8' });
+  return { name, file, fingerprint: said.split(' ')[1] ?? '' };
+}
+
+/** An approval of a body by stock `ssh-keygen -Y sign`; any part may be another than it says. */
+export function approvalBy(
+  person: Person,
+  body: JsonObject,
+  over: { readonly namespace?: string; readonly as?: Person } = {},
+): Approval {
+  const { namespace = 'memd-event', as = person } = over;
+  return { key: as.fingerprint, signer: as.name, sshsig: signText(person, namespace, canonicalJson(body)) };
+}
+
+/** SSHSIG of a text, base64 of the blob. */
+export function signText(person: Person, namespace: string, text: string): string {
+  const message = `${person.file}.message`;
+  writeFileSync(message, text);
+  execFileSync('ssh-keygen', ['-Y', 'sign', '-q', '-f', person.file, '-n', namespace, message], {
+    env: { PATH: process.env['PATH'] ?? '' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const blob = armorToBlob(readFileSync(`${message}.sig`, 'utf8'));
+  for (const file of [message, `${message}.sig`]) rmSync(file);
+  if (!blob.ok) throw new Error(blob.detail);
+  return blob.value;
+}
+
+/** The answer of `recall --json`, with its exit code. */
+export interface Recalled {
+  readonly code: number;
+  readonly status: string;
+  readonly claim?: { readonly id: string; readonly value?: string; readonly level: string };
+  readonly claims?: readonly { readonly id: string; readonly host: string; readonly value?: string }[];
+}
+
+export async function recall(host: TestHost, subject: string): Promise<Recalled> {
+  const { code, stdout } = await host.ctl('recall', subject, '--json');
+  return { ...(JSON.parse(stdout) as Omit<Recalled, 'code'>), code };
+}
+
+/** Requires that every host serves exactly this value. */
+export async function requireServed(
+  context: DrillContext,
+  hosts: readonly TestHost[],
+  { subject, value, status = ['served'] }: { subject: string; value: string; status?: readonly string[] },
+): Promise<void> {
+  for (const host of hosts) {
+    const answer = await recall(host, subject);
+    const said = `${answer.status} ${answer.claim?.value ?? '(none)'}`;
+    context.check(
+      status.includes(answer.status) && answer.claim?.value === value,
+      `${host.name} serves ${value} on ${subject} (${status.join(' or ')}), not ${said}`,
+    );
+  }
+}
+
+/** Requires that no host serves anything on the subject, with one of these words for why. */
+export async function requireWithheld(
+  context: DrillContext,
+  hosts: readonly TestHost[],
+  { subject, status }: { subject: string; status: readonly string[] },
+): Promise<void> {
+  for (const host of hosts) {
+    const answer = await recall(host, subject);
+    context.check(
+      answer.claim === undefined && answer.code !== 0 && status.includes(answer.status),
+      `${host.name} withholds ${subject} (${status.join(' or ')}), not ${answer.status} with exit ${answer.code}`,
+    );
+  }
+}
+
+/** Body of an event, as a host shows it. */
+export async function eventOf(host: TestHost, id: string): Promise<JsonObject> {
+  return (await host.json<{ event: JsonObject }>('show', id)).event;
+}
+
+export interface AlarmSeen {
+  readonly kind: string;
+  readonly detail: string;
+  readonly subject?: string;
+}
+
+export async function alarmsOf(host: TestHost): Promise<readonly AlarmSeen[]> {
+  return (await host.json<{ alarms: readonly AlarmSeen[] }>('status')).alarms;
+}
+
+/** Requires that every host tells of a kind of alarm on a subject, once and no more. */
+export async function requireAlarm(
+  context: DrillContext,
+  hosts: readonly TestHost[],
+  { kind, subject }: { kind: string; subject: string },
+): Promise<string> {
+  let detail = '';
+  for (const host of hosts) {
+    const all = await alarmsOf(host);
+    const found = all.filter((alarm) => alarm.kind === kind && alarm.subject === subject);
+    const listed = all.map((alarm) => `${alarm.kind} ${alarm.subject ?? ''}`).join(', ');
+    context.check(found.length === 1, `${host.name} raises ${kind} on ${subject} once; it has: ${listed}`);
+    detail = found[0]?.detail ?? '';
+  }
+  return detail;
+}
+
+/** Requires equal roots and views, byte for byte. */
+export async function requireEqual(context: DrillContext, hosts: readonly TestHost[]): Promise<void> {
+  const roots = await Promise.all(hosts.map(async (host) => (await host.json<{ root: string }>('status')).root));
+  context.check(new Set(roots).size === 1, `roots are equal: ${roots.join(' ')}`);
+  for (const view of viewNames) {
+    const files = hosts.map((host) => readFileSync(join(host.home, 'views', 'operator', view)));
+    context.check(
+      files.every((file) => files[0]?.equals(file)),
+      `${view} is the same, byte for byte, on all hosts`,
+    );
+  }
+  context.evidence(`root ${roots[0]?.slice(0, 16)} on all three; ${viewNames.join(', ')} byte-identical`);
+}

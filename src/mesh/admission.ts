@@ -2,7 +2,7 @@
  * Admission of a fetched commit of a log: the commits in between, the commit itself, and if it is not wholly good, the
  * last one before it that is. The order of checks is: linear history, shape and sizes, lines.
  */
-import type { HostKeySpan, VerifiedLine } from '../core/log.ts';
+import type { HostKeySpan, PurgedIds, VerifiedLine } from '../core/log.ts';
 import { assert } from '../crypto/result.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import type { ObjectView } from '../store/git/repository.ts';
@@ -29,6 +29,8 @@ export interface AdmissionRequest {
   readonly log: string;
   readonly mesh: string;
   readonly keys: readonly HostKeySpan[];
+  /** Ids whose bodies are purged. */
+  readonly purged?: PurgedIds | undefined;
   readonly base: LogBase | null;
   /** The commit that the peer offers. */
   readonly commit: string;
@@ -37,7 +39,8 @@ export interface AdmissionRequest {
 }
 
 /**
- * `extended`: what to take over; with `fault`, only a good prefix of what was offered. `unrelated`: with `keep: 'loose'`
+ * `extended`: what to take over; with `fault`, only a good prefix of what was offered; `covered`: the lines only, since the
+ * objects hold bodies that are purged. `unrelated`: with `keep: 'loose'`
  * only: the history is another one than ours, so which objects are new is not known; it has to be kept as a pack.
  */
 export type Admission =
@@ -47,6 +50,7 @@ export type Admission =
       readonly base: LogBase;
       /** Kept loose: everything to write. Kept as a pack: empty. */
       readonly objects: readonly EncodedObject[];
+      readonly covered: boolean;
       readonly fault?: AdmissionFault;
     }
   | { readonly kind: 'same' | 'shorter' | 'unrelated' }
@@ -125,6 +129,7 @@ async function take(context: ChainContext, commits: readonly string[], judged: W
     kind: 'extended',
     lines: judged.lines,
     base: { tip, layout: judged.layout, open: judged.open, durable },
+    covered: judged.covered,
     objects: keep === 'loose' ? reader.objects(base?.durable ?? new Set()) : [],
   };
 }

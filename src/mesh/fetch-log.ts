@@ -10,7 +10,9 @@ import {
 } from '../core/limits.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
+import type { EncodedObject } from '../store/git/object-id.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
+import { writeRewritten } from '../store/log-rewrite.ts';
 import { admitCommit, type Admission } from './admission.ts';
 import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
 import type { HeadsTip } from './heads.ts';
@@ -174,6 +176,7 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
     log,
     mesh: node.meshId,
     keys: host.spans,
+    purged: node.purged?.(),
     base: ours === undefined || how.mend !== undefined ? null : await baseAt(fetch, ours),
     commit: offered.oid,
     commitsMax: Math.min(how.keep === 'loose' ? fetchLooseObjectsMax : fetchCommitsMax, how.lines),
@@ -196,11 +199,12 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
 
 /** Nothing that was good is given up: what comes must hold every line of ours that could be read. */
 async function takeInPlace(
-  { node, log, shared, peer }: LogFetch,
+  fetch: LogFetch,
   ours: LogTip | undefined,
   taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
 ): Promise<LogFetched> {
-  const { base, lines, fault } = taken.admission;
+  const { node, log, shared, peer } = fetch;
+  const { lines, fault } = taken.admission;
   const known = ours?.seq ?? 0;
   if (lines.length < known) return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
   if (ours !== undefined && lines[known - 1]?.link !== ours.link)
@@ -208,14 +212,37 @@ async function takeInPlace(
       lines: 0,
       fault: { code: 'NOT_EXTENSION', seq: known, detail: `it has another line ${known} than we do` },
     };
-  await takeOver(node.repository, taken.quarantine, 'pack');
+  const kept = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
   await removePackedFiles(node.repository);
-  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: undefined, next: base.tip.oid });
-  shared.bases.set(log, base);
+  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: undefined, next: kept.tip.oid });
+  shared.bases.set(log, kept);
   const fresh = lines.slice(known);
-  await node.admitLines({ log, lines: fresh, tip: base.tip, via: peer, mended: true });
+  await node.admitLines({ log, lines: fresh, tip: kept.tip, via: peer, mended: true });
   return { lines: fresh.length, ...(fault === undefined ? {} : { fault }) };
+}
+
+/**
+ * Makes durable what was admitted. A peer that has not purged yet sends bodies that this host must not hold: of what it
+ * sent only the lines are kept, with holes, in a commit of our own.
+ */
+async function keep(
+  { node, log, shared }: LogFetch,
+  { quarantine, admission }: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
+  objects: readonly EncodedObject[] | 'pack',
+): Promise<LogBase> {
+  const { repository, meshId } = node;
+  const { base } = admission;
+  const purged = node.purged?.();
+  const source = { view: quarantine.view, commit: base.tip.oid };
+  const rewritten =
+    admission.covered && purged && (await writeRewritten({ repository, host: log, meshId, purged }, source));
+  if (!rewritten) {
+    await takeOver(repository, quarantine, objects);
+    return base;
+  }
+  const tip = { ...base.tip, oid: rewritten.oid };
+  return readLogBase(repository, log, { tip, mesh: meshId, cache: shared.folders });
 }
 
 async function baseAt({ node, log, shared }: LogFetch, tip: LogTip): Promise<LogBase> {
@@ -232,10 +259,10 @@ async function take(
   taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }>; keep: IntakeForm },
 ): Promise<LogFetched> {
   const { node, log, shared, peer } = fetch;
-  const { base, lines, objects, fault } = taken.admission;
-  await takeOver(node.repository, taken.quarantine, taken.keep === 'pack' ? 'pack' : objects);
-  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: base.tip.oid });
-  shared.bases.set(log, base);
-  await node.admitLines({ log, lines, tip: base.tip, via: peer });
+  const { lines, objects, fault } = taken.admission;
+  const kept = await keep(fetch, taken, taken.keep === 'pack' ? 'pack' : objects);
+  await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: kept.tip.oid });
+  shared.bases.set(log, kept);
+  await node.admitLines({ log, lines, tip: kept.tip, via: peer });
   return { lines: lines.length, ...(fault === undefined ? {} : { fault }) };
 }

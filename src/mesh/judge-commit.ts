@@ -3,7 +3,15 @@
  * where those are equal, and by links where they are not: a link is what names a prefix.
  */
 import { setImmediate } from 'node:timers/promises';
-import { extendLog, extendLogInSteps, type HostKeySpan, type LogExtension, type VerifiedLine } from '../core/log.ts';
+import {
+  extendLog,
+  extendLogInSteps,
+  type HostKeySpan,
+  type LogExtension,
+  type LogStart,
+  type PurgedIds,
+  type VerifiedLine,
+} from '../core/log.ts';
 import { parseLine } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
@@ -21,13 +29,17 @@ export interface AdmissionFault {
   readonly forked?: boolean;
 }
 
-/** `extends`: `lines` follow what we hold; with a `fault`, the commit holds more that is bad. */
+/**
+ * `extends`: `lines` follow what we hold; with a `fault`, the commit holds more that is bad. `covered`: its files hold bodies
+ * that are purged, so that they must not be kept.
+ */
 export type Judgement =
   | {
       readonly kind: 'extends';
       readonly lines: readonly VerifiedLine[];
       readonly layout: LogLayout;
       readonly open: Buffer;
+      readonly covered: boolean;
       readonly fault?: AdmissionFault;
     }
   | { readonly kind: 'same' }
@@ -40,6 +52,7 @@ export interface JudgeContext {
   readonly log: string;
   readonly mesh: string;
   readonly keys: readonly HostKeySpan[];
+  readonly purged?: PurgedIds | undefined;
   /** Null when we hold no line. */
   readonly base: LogBase | null;
 }
@@ -120,8 +133,13 @@ async function extendFrom(context: JudgeContext, at: Continuation): Promise<Judg
   }
   const extension = await verify(context, { from: at.start }, lines);
   const fault = logFault(extension) ?? shape;
-  const found = { kind: 'extends', lines: extension.lines, layout: at.layout, open } as const;
+  const covered = extension.covered !== undefined;
+  const found = { kind: 'extends', lines: extension.lines, layout: at.layout, open, covered } as const;
   return fault === undefined ? found : { ...found, fault };
+}
+
+function readingOf({ log, mesh, keys, purged }: JudgeContext): Omit<LogStart, 'from'> {
+  return { host: log, mesh, keys, ...(purged === undefined ? {} : { purged }) };
 }
 
 async function verify(
@@ -129,7 +147,7 @@ async function verify(
   how: { from: { seq: number; link: string }; verifyEvery?: boolean },
   lines: readonly RawLine[],
 ): Promise<LogExtension> {
-  const steps = extendLogInSteps({ host: context.log, mesh: context.mesh, keys: context.keys, ...how }, lines);
+  const steps = extendLogInSteps({ ...readingOf(context), ...how }, lines);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -180,14 +198,15 @@ async function compareLines(context: JudgeContext, base: LogBase, layout: LogLay
   if (fault !== undefined && extension.tip.seq <= base.tip.seq) return refused(fault);
   const lines = extension.lines.filter((line) => line.seq > base.tip.seq);
   if (lines.length === 0) return { kind: 'same' };
-  return { kind: 'extends', lines, layout, open, ...(fault === undefined ? {} : { fault }) };
+  const covered = extension.covered !== undefined;
+  return { kind: 'extends', lines, layout, open, covered, ...(fault === undefined ? {} : { fault }) };
 }
 
 /** The first line that differs. If the host signed their version too, the host wrote two histories. */
 function divergence(context: JudgeContext, mine: { seq: number; prev: string }, theirs: RawLine): AdmissionFault {
-  const { log, mesh, keys } = context;
+  const { log } = context;
   const { seq } = mine;
-  const other = extendLog({ host: log, mesh, keys, from: { seq: seq - 1, link: mine.prev } }, [theirs]);
+  const other = extendLog({ ...readingOf(context), from: { seq: seq - 1, link: mine.prev } }, [theirs]);
   const forked = other.lines.length === 1;
   const who = forked ? `${log} signed both versions: its log is forked` : 'their version does not verify';
   return { code: 'NOT_EXTENSION', seq, forked, detail: `line ${seq} is another one than ours; ${who}` };

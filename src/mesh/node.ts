@@ -1,11 +1,12 @@
 /** What the mesh needs of the process that runs it, and what it reports back. */
-import type { VerifiedLine } from '../core/log.ts';
+import type { PurgedIds, VerifiedLine } from '../core/log.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { FetchPackFault } from './fetch-pack.ts';
 import type { Heads } from './heads.ts';
+import type { ObjectGate } from './object-gate.ts';
 
 /** Where a log stands in our repository: the commit of its branch, and the last line that it holds. */
 export interface LogTip {
@@ -61,6 +62,10 @@ export interface MeshNode {
   tip(log: string): LogTip | undefined;
   /** Link of a line that we hold; undefined when not known (then a shorter log of a peer is not compared). */
   linkAt(log: string, seq: number): string | undefined;
+  /** Ids whose bodies are purged, as of now: what comes of them is kept as holes. None without it. */
+  purged?(): PurgedIds;
+  /** Without it nothing of the repository is ever dropped. */
+  readonly gate?: ObjectGate;
   /** The trust hash, and the hash over all ops that are kept (`keptHash`). */
   trust(): { readonly hash: string; readonly kept: string };
   /** Is a trust op (64 hex) held as valid? Spares reading it again. Pending ones are not held: another text may be the real one. */

@@ -62,6 +62,7 @@ export async function judgeOwnClaim(fetch: LogFetch): Promise<OwnVerdict> {
       log,
       mesh: node.meshId,
       keys: spans,
+      purged: node.purged?.(),
       base: null,
       commit: offered.oid,
       commitsMax: Math.min(fetchCommitsMax, offered.seq + fetchLooseObjectsMax),

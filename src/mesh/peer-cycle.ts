@@ -224,7 +224,9 @@ async function verdictOf(context: CycleContext, offered: HeadsTip): Promise<OwnV
   const about = `${offerName(offered)} ${node.tip(node.host)?.link ?? ''}`;
   if (memory.own?.about === about && memory.own.until > performance.now()) return memory.own.verdict;
   const deadlineMs = remaining(context);
-  const verdict = await judgeOwnClaim({ node, shared, connection, peer, log: node.host, offered, deadlineMs });
+  const verdict = await using(node, () =>
+    judgeOwnClaim({ node, shared, connection, peer, log: node.host, offered, deadlineMs }),
+  );
   const passing = verdict.kind === 'unknown' && downCodes.has(verdict.code);
   memory.own = passing ? undefined : { about, verdict, until: performance.now() + refusalForgetMs };
   return verdict;
@@ -294,15 +296,10 @@ async function exchangeLog(context: CycleContext, log: string, at: { offered: He
   if (refused?.offer === offerName(offered) && refused.until > performance.now())
     return void draft.alarms.push(refused.alarm);
   const { node, connection } = context;
-  const done = fetchLog({
-    node,
-    shared: context.shared,
-    connection,
-    peer,
-    log,
-    offered,
-    deadlineMs: remaining(context),
-  });
+  const deadlineMs = remaining(context);
+  const done = using(node, () =>
+    fetchLog({ node, shared: context.shared, connection, peer, log, offered, deadlineMs }),
+  );
   const entry = { link: offered.link, done: done.catch(() => undefined) };
   running.set(log, entry);
   try {
@@ -310,6 +307,11 @@ async function exchangeLog(context: CycleContext, log: string, at: { offered: He
   } finally {
     if (running.get(log) === entry) running.delete(log);
   }
+}
+
+/** A fetch is planned on objects that are held: none may be dropped until it is done. */
+function using<T>({ gate }: MeshNode, work: () => Promise<T>): Promise<T> {
+  return gate === undefined ? work() : gate.use(work);
 }
 
 function offerName({ oid, seq, link }: HeadsTip): string {

@@ -15,6 +15,7 @@ import {
 } from '../core/limits.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
 import { OperatingError, printable, systemCode } from '../store/errors.ts';
+import type { ObjectGate } from './object-gate.ts';
 import type { ServedPack } from './serve-pack.ts';
 import { handleLogin, isEnrolled, type CharterHosts } from './ssh-login.ts';
 import { handleSessions } from './ssh-sessions.ts';
@@ -47,6 +48,8 @@ export interface SshServerOptions {
   /** The `memd heads` answer, without newline. */
   readonly heads: () => string;
   readonly onNote?: (note: ServerNote) => void;
+  /** While it is closed no pack is served: objects are being dropped. */
+  readonly gate?: ObjectGate;
   /** Login timer, for tests; default 10 s. */
   readonly loginGraceMs?: number;
 }
@@ -95,7 +98,12 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     if (admit(door, socket)) ssh.injectSocket(socket);
   });
   const { address, port } = await listen(listener, options.listen);
-  return { address, port, connections: () => door.guests.size, close: () => closeDoor(door, listener) };
+  const forget = options.gate?.onClose(() => stopPacks(door));
+  const close = (): Promise<void> => {
+    forget?.();
+    return closeDoor(door, listener);
+  };
+  return { address, port, connections: () => door.guests.size, close };
 }
 
 function guestKey(address: string | undefined, port: number | undefined): string {
@@ -165,6 +173,7 @@ function greet(door: Door, connection: Connection, key: string): void {
       heads: door.options.heads,
       isEnrolled: () => isEnrolled(door.options.charterHosts(), host),
       children: door.children,
+      gate: door.options.gate,
       onNote: (code, detail) => note(door, guest, code, detail),
     });
   });
@@ -224,12 +233,18 @@ function listenError(cause: Error, wanted: SshServerOptions['listen'], lastPort:
   });
 }
 
+/** A peer whose fetch is cut asks again. */
+async function stopPacks({ children }: Door): Promise<void> {
+  for (const child of children) child.stop();
+  await Promise.all(Array.from(children, ({ done }) => done));
+}
+
 async function closeDoor(door: Door, listener: NetServer): Promise<void> {
   const gone = [...door.guests.values()].map(
     ({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)),
   );
   const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
-  for (const child of door.children) child.stop();
+  const packs = stopPacks(door);
   for (const guest of door.guests.values()) {
     if (guest.connection === undefined) guest.socket.destroy();
     else guest.connection.end();
@@ -239,5 +254,5 @@ async function closeDoor(door: Door, listener: NetServer): Promise<void> {
   }, meshCloseGraceMs);
   await Promise.all([stopped, ...gone]);
   clearTimeout(force);
-  await Promise.all([...door.children].map(({ done }) => done));
+  await packs;
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Connection, ServerChannel, Session } from 'ssh2';
 import { sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
+import type { ObjectGate } from './object-gate.ts';
 import { serveUploadPack, type ServedPack } from './serve-pack.ts';
 
 export interface SessionOptions {
@@ -14,6 +15,8 @@ export interface SessionOptions {
   readonly isEnrolled: () => boolean;
   /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
   readonly children: Set<ServedPack>;
+  /** While it is closed objects are being dropped, and no peer may be served them. */
+  readonly gate?: ObjectGate | undefined;
   readonly onNote: (code: 'UPLOAD_PACK' | 'HEADS', detail: string) => void;
 }
 
@@ -93,7 +96,8 @@ function runCommand(
   }
   if (command === undefined) return refuseChannel(channel, 'refused: only git-upload-pack and memd heads are served');
   if (command === 'heads') return answerHeads(channel, options);
-  if (options.children.size >= uploadPacksMax) return refuseChannel(channel, 'busy, try again later', busyStatus);
+  if (options.children.size >= uploadPacksMax || options.gate?.isClosed() === true)
+    return refuseChannel(channel, 'busy, try again later', busyStatus);
   const child = serveUploadPack({
     ...options,
     channel,

@@ -71,6 +71,8 @@ export interface TestNode {
   readonly addresses: Map<string, string>;
   readonly tips: Map<string, LogTip>;
   readonly links: Map<string, string[]>;
+  /** Ids that purges name, as this node knows it. */
+  readonly purged: Set<string>;
   charter(): Charter;
   set(): TrustSet;
   /** Adds trust ops of its own. */
@@ -96,6 +98,7 @@ export async function startNode(
   const tips = new Map<string, LogTip>();
   const links = new Map<string, string[]>();
   const admitted: AdmittedLines[] = [];
+  const purged = new Set<string>();
   const addresses = new Map<string, string>();
   let lie = (heads: Parameters<typeof printHeads>[0]): Parameters<typeof printHeads>[0] => heads;
 
@@ -120,6 +123,7 @@ export async function startNode(
     repository,
     sshKey,
     charter: () => charter,
+    purged: () => purged,
     tip: (log) => tips.get(log),
     linkAt: (log, seq) => links.get(log)?.[seq - 1],
     trust: () => ({ hash: trustHash(set), kept: keptHash(set) }),
@@ -165,11 +169,13 @@ export async function startNode(
     addresses,
     tips,
     links,
+    purged,
     mesh,
     charter: () => charter,
     set: () => set,
     trust: async (...ops) => void (await admitTrust(ops, '')),
     append: async (...texts) => {
+      if (writer !== undefined && writer.head() !== tips.get(name)?.oid) writer = undefined;
       writer ??= await openLogWriter({ repository, host: name, meshId });
       const lines = makeLines(name, tips.get(name) ?? { seq: 0, link: meshId }, texts, { key });
       const { oid } = await writer.append(lines);

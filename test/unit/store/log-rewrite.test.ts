@@ -166,7 +166,7 @@ describe('dropping what no branch reaches', () => {
     expect(findBytes(home.dir, secret)).toEqual([]);
     expect(() =>
       execFileSync('git', ['--git-dir', repository.gitDir, 'cat-file', '-e', old], { stdio: 'pipe' }),
-    ).toThrow();
+    ).toThrow('Command failed');
     expect(fsck(repository)).toBe('');
     expect((await readLog(repository, 'alpha')).lines).toHaveLength(61);
     await dropUnreachable(repository);

@@ -43,10 +43,15 @@ export function isStrongEd25519Key(raw: Uint8Array): boolean {
  * or the UTF-8 form of a string). Anything else is false, never an error. Pure.
  */
 export function verifyEd25519(raw: Uint8Array, message: string | Uint8Array, signature: Uint8Array): boolean {
-  if (signature.length !== 64 || !isReducedScalar(signature) || hasSmallOrderStart(signature)) return false;
-  const key = verificationKey(raw);
+  const key = strictEd25519Handle(raw, signature);
   if (key === null) return false;
   return verify(null, typeof message === 'string' ? utf8Bytes(message) : message, key, signature);
+}
+
+/** The key, ready for `verify` of node:crypto, when key and signature are of the strict form; null otherwise. */
+export function strictEd25519Handle(raw: Uint8Array, signature: Uint8Array): KeyObject | null {
+  if (signature.length !== 64 || !isReducedScalar(signature) || hasSmallOrderStart(signature)) return null;
+  return verificationKey(raw);
 }
 
 /** 64-byte signature over bytes or the UTF-8 form of a string. Deterministic (RFC 8032). */

@@ -1,50 +1,39 @@
 /**
  * OpenSSH key texts. Public keys are read strictly, because their text and fingerprint are part of signed objects: one
- * key has one text. Private keys are read and written only for the host's own unencrypted keys (by sshpk).
+ * key has one text; what the families of keys have in their blobs is read in `keys/`. Private keys are read and written only for the host's own unencrypted keys (by sshpk).
  * Source: docs/format.md, approvals.
  */
 import { createPrivateKey } from 'node:crypto';
 import sshpk from 'sshpk';
 import { decodeBase64, encodeBase64, encodeBase64Unpadded } from './base64.ts';
-import { isStrongEd25519Key, pkcs8OfSeed } from './ed25519.ts';
+import { pkcs8OfSeed } from './ed25519.ts';
 import { sha256 } from './hash.ts';
+import { readEcdsaFields } from './keys/ecdsa-key.ts';
+import { readEd25519Fields } from './keys/ed25519-key.ts';
+import type { SshKeyFault, SshPublicKey } from './keys/key.ts';
+import { looksLikePrivateKey } from './keys/private-text.ts';
+import { readRsaFields } from './keys/rsa-key.ts';
+import { readSkEcdsaFields, readSkEd25519Fields } from './keys/sk-key.ts';
 import { ok, refuse, type Result } from './result.ts';
-import { concatBytes, readWire, wireString } from './ssh-wire.ts';
+import { concatBytes, readWire, wireString, type WireReader } from './ssh-wire.ts';
 
-export interface SshPublicKey {
-  /** Key type as OpenSSH names it. */
-  readonly type: string;
-  /** `type base64`, no comment: the one text of this key. */
-  readonly text: string;
-  /** The key as it stands in signatures. */
-  readonly blob: Uint8Array;
-  /** `SHA256:` and 43 characters. */
-  readonly fingerprint: string;
-  /** The 32 raw bytes of an ed25519 key. */
-  readonly raw32?: Uint8Array;
-}
+/** Characters of the base64 of a key: RSA of 16 384 bits, which is refused by its size and not as "no key", has 2 800. */
+const keyCharactersMax = 4_096;
+const keyText = new RegExp(`^([a-z0-9@.-]{1,64}) ([A-Za-z0-9+/=]{1,${keyCharactersMax}})(?: [^\\r\\n]*)?\\n?$`);
 
-export type SshKeyFault = 'NOT_A_KEY' | 'PRIVATE_KEY' | 'NOT_CANONICAL' | 'WEAK_KEY' | 'KEY_TYPE_UNSUPPORTED';
-
-/** Key types that are known by name and refused as "not supported yet" or for good. */
-const unsupportedTypes: ReadonlyMap<string, string> = new Map([
-  ['ecdsa-sha2-nistp256', 'not supported yet'],
-  ['ecdsa-sha2-nistp384', 'not supported yet'],
-  ['ecdsa-sha2-nistp521', 'not supported yet'],
-  ['ssh-rsa', 'not supported yet'],
-  ['sk-ssh-ed25519@openssh.com', 'not supported yet'],
-  ['sk-ecdsa-sha2-nistp256@openssh.com', 'not supported yet'],
-  ['ssh-dss', 'not supported: DSA is broken'],
+/** Key types that are known and refused for good. */
+const refusedTypes: ReadonlyMap<string, string> = new Map([
+  ['ssh-dss', 'DSA is broken and not supported'],
+  ['ssh-xmss@openssh.com', 'XMSS is not supported'],
 ]);
 
 /**
  * Reads one public key: `type base64`, optionally a comment and a final newline. Refuses private keys (and never quotes
- * them), other spellings of the base64 or blob, weak keys, and types that this version does not verify. Pure.
+ * them), other spellings of the base64 or blob, weak keys, and types that are refused by name. Pure.
  */
 export function parseSshPublicKey(text: string): Result<SshPublicKey, SshKeyFault> {
-  if (/PRIVATE KEY|PuTTY-User-Key-File/.test(text))
-    return refuse('PRIVATE_KEY', 'this is a private key; give the .pub file');
-  const match = /^([a-z0-9@.-]{1,64}) ([A-Za-z0-9+/=]{1,16384})(?: [^\r\n]*)?\n?$/.exec(text);
+  if (looksLikePrivateKey(text)) return refuse('PRIVATE_KEY', 'this is a private key; give the .pub file');
+  const match = keyText.exec(text);
   if (match === null) return refuse('NOT_A_KEY', 'not an OpenSSH public key of the form "type base64 [comment]"');
   const [, type = '', encoded = ''] = match;
   const blob = decodeBase64(encoded);
@@ -56,12 +45,39 @@ export function parseSshPublicKey(text: string): Result<SshPublicKey, SshKeyFaul
 export function readKeyBlob(type: string, blob: Uint8Array): Result<SshPublicKey, SshKeyFault> {
   const reader = readWire(blob);
   if (reader.ascii() !== type) return refuse('NOT_A_KEY', 'the key and its type name disagree');
-  if (type !== 'ssh-ed25519') return refuseType(type);
-  const raw32 = reader.bytes();
-  if (raw32?.length !== 32) return refuse('NOT_A_KEY', 'an ed25519 key has 32 bytes');
-  if (!reader.atEnd()) return refuse('NOT_CANONICAL', 'bytes after the end of the key');
-  if (!isStrongEd25519Key(raw32)) return refuse('WEAK_KEY', 'not a canonical ed25519 key of full order');
-  return ok({ type, text: `${type} ${encodeBase64(blob)}`, blob, fingerprint: fingerprintOf(blob), raw32 });
+  const key = readFamily(type, reader, {
+    text: `${type} ${encodeBase64(blob)}`,
+    blob,
+    fingerprint: fingerprintOf(blob),
+  });
+  return key.ok && !reader.atEnd() ? refuse('NOT_CANONICAL', 'bytes after the end of the key') : key;
+}
+
+function readFamily(
+  type: string,
+  reader: WireReader,
+  common: Pick<SshPublicKey, 'text' | 'blob' | 'fingerprint'>,
+): Result<SshPublicKey, SshKeyFault> {
+  const as = <F extends object, K extends object>(
+    fields: Result<F, SshKeyFault>,
+    kind: K,
+  ): Result<typeof common & F & K, SshKeyFault> => (fields.ok ? ok({ ...kind, ...common, ...fields.value }) : fields);
+  switch (type) {
+    case 'ssh-ed25519':
+      return as(readEd25519Fields(reader), { type });
+    case 'ecdsa-sha2-nistp256':
+    case 'ecdsa-sha2-nistp384':
+    case 'ecdsa-sha2-nistp521':
+      return as(readEcdsaFields(type, reader), { type });
+    case 'ssh-rsa':
+      return as(readRsaFields(reader), { type });
+    case 'sk-ssh-ed25519@openssh.com':
+      return as(readSkEd25519Fields(reader), { type });
+    case 'sk-ecdsa-sha2-nistp256@openssh.com':
+      return as(readSkEcdsaFields(reader), { type });
+    default:
+      return refuseType(type);
+  }
 }
 
 /** `SHA256:` fingerprint of a key blob, as `ssh-keygen -l` prints it. Pure. */
@@ -99,11 +115,13 @@ export function seedFromPem(text: string): Result<Uint8Array, 'NOT_A_KEY' | 'ENC
 }
 
 function refuseType(type: string): Result<never, SshKeyFault> {
-  const known = unsupportedTypes.get(type);
+  const known = refusedTypes.get(type);
   if (known !== undefined) return refuse('KEY_TYPE_UNSUPPORTED', `${type}: ${known}`);
   if (/-cert-v0[01]@openssh\.com$/.test(type))
     return refuse('KEY_TYPE_UNSUPPORTED', `${type}: certificates are not supported`);
   return refuse('NOT_A_KEY', 'unknown key type');
 }
 
+export type { Ed25519PublicKey, SshKeyFault, SshPublicKey } from './keys/key.ts';
+export { looksLikePrivateKey } from './keys/private-text.ts';
 export { fingerprintWords } from './fingerprint-words.ts';

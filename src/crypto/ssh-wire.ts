@@ -10,6 +10,8 @@ export interface WireReader {
   readonly uint32: () => number | undefined;
   /** `count` bytes without a length in front. */
   readonly raw: (count: number) => Uint8Array | undefined;
+  /** Everything that was not read yet. */
+  readonly rest: () => Uint8Array;
   /** True iff everything was read. */
   readonly atEnd: () => boolean;
 }
@@ -30,7 +32,14 @@ export function readWire(blob: Uint8Array): WireReader {
     const length = uint32();
     return length === undefined ? undefined : raw(length);
   }
-  return { raw, uint32, bytes, ascii: () => asciiText(bytes()), atEnd: () => position === blob.length };
+  return {
+    raw,
+    uint32,
+    bytes,
+    ascii: () => asciiText(bytes()),
+    rest: () => raw(blob.length - position) as Uint8Array,
+    atEnd: () => position === blob.length,
+  };
 }
 
 /** One ssh string: 32-bit length and the bytes. Pure. */

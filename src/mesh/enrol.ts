@@ -68,6 +68,8 @@ function requestFault(request: HostRequest): string | undefined {
   ] as const) {
     const key = parseSshPublicKey(text);
     if (!key.ok) return `the ${name} key: ${key.detail}`;
+    if (key.value.type !== 'ssh-ed25519')
+      return `the ${name} key: a host has ed25519 keys, this one is ${key.value.type}`;
     if (key.value.text !== text) return `the ${name} key carries a comment`;
   }
   if (request.sign === request.ssh) return 'the two keys are one key; a host signs and connects with different ones';

@@ -14,6 +14,8 @@ import re
 import struct
 
 import ed25519
+import nist
+import rsa_keys
 
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -237,15 +239,131 @@ pad = "ssh-ed25519 " + b64(wire("ssh-ed25519") + wire(signer.raw) + b"\0\0")
 k.reject("base64 with pad bits set", "F1.13 F6.8", pad[:-3] + "B==" if pad.endswith("==") else pad)
 k.reject("a control character in base64", "F1.13 F6.8", signer.text[:30] + "\t" + signer.text[30:])
 k.reject("empty", "F6.8", "")
-rsa = wire("ssh-rsa") + wire(b"\x01\x00\x01") + wire(b"\x00" + b"\xc5" * 256)
-p256 = wire("ecdsa-sha2-nistp256") + wire("nistp256") + wire(b"\x04" + b"\x11" * 64)
+
+
+def mpint(number):
+    """Content of the shortest mpint of a positive number."""
+    return number.to_bytes(number.bit_length() // 8 + 1, "big")
+
+
+def ec_blob(curve, P, form=4):
+    return wire("ecdsa-sha2-" + curve.name) + wire(curve.name) + wire(curve.encode(P, form))
+
+
+def rsa_blob(n, e, kind="ssh-rsa"):
+    return wire(kind) + wire(mpint(e)) + wire(mpint(n))
+
+
+def key_of(blob):
+    """The text of a blob that begins with its type."""
+    return blob[4:4 + struct.unpack(">I", blob[:4])[0]].decode() + " " + b64(blob)
+
+
+class Ecdsa:
+    """A key whose secret is the hash of its name."""
+    def __init__(self, curve):
+        self.curve = curve
+        self.d = int.from_bytes(hashlib.sha512(("vectors " + curve.name).encode()).digest(), "big") % curve.n
+        self.point = curve.mul(self.d, curve.G)
+        self.blob = ec_blob(curve, self.point)
+        self.text = key_of(self.blob)
+        self.kind = "ecdsa-sha2-" + curve.name
+
+    def numbers(self, data):
+        return self.curve.sign(self.d, data)
+
+
+class Rsa:
+    def __init__(self, bits):
+        self.n, self.e, self.d = rsa_keys.make(bits)
+        self.size = (bits + 7) // 8
+        self.blob = rsa_blob(self.n, self.e)
+        self.text = key_of(self.blob)
+
+    def sign(self, data, hash_name="sha512"):
+        return rsa_keys.sign(self.n, self.d, data, hash_name)
+
+
+p256, p384, p521 = Ecdsa(nist.P256), Ecdsa(nist.P384), Ecdsa(nist.P521)
+rsa2048, rsa3072 = Rsa(2048), Rsa(3072)
+sk_ed = wire("sk-ssh-ed25519@openssh.com") + wire(signer.raw) + wire("ssh:")
+sk_ec = wire("sk-ecdsa-sha2-nistp256@openssh.com") + wire("nistp256") + wire(p256.curve.encode(p256.point)) + wire("ssh:")
+
+
+def good_key(name, sentences, blob):
+    k.accept(name, sentences, key_of(blob), fingerprint=fingerprint(blob))
+
+
+def bad_key(name, sentences, blob):
+    k.reject(name, sentences, key_of(blob))
+
+
+for key in (p256, p384, p521):
+    curve, kind = key.curve, key.kind
+    good_key("a key on " + curve.name, "F6.9 F6.11 F6.8", key.blob)
+    good_key("the point -P on " + curve.name, "F6.11", ec_blob(curve, (key.point[0], curve.p - key.point[1])))
+    x, y = key.point
+    for what, form in {"compressed": 2 + (y & 1), "hybrid": 6 + (y & 1)}.items():
+        bad_key("a %s point on %s" % (what, curve.name), "F6.11", ec_blob(curve, key.point, form))
+    for what, content in {
+        "infinity": b"\0", "no point": b"", "a point without its form": curve.encode(key.point)[1:],
+        "a point cut": curve.encode(key.point)[:-1], "a point with a byte more": curve.encode(key.point) + b"\0",
+    }.items():
+        bad_key("%s on %s" % (what, curve.name), "F6.11", wire(kind) + wire(curve.name) + wire(content))
+    bad_key("a point beside " + curve.name, "F6.11", ec_blob(curve, (x, y ^ 1)))
+    bad_key("x + p on " + curve.name, "F6.11", ec_blob(curve, ((x + curve.p) % 256**curve.width, y)))
+    small = next(P for P in map(curve.lift, range(1, 100)) if P)
+    bad_key("a tiny x on " + curve.name, "F6.11", ec_blob(curve, small))
+    bad_key("bytes after a key on " + curve.name, "F6.8", key.blob + b"\0")
+    other_curve = "nistp384" if curve.name != "nistp384" else "nistp256"
+    bad_key("another curve inside a key on " + curve.name, "F6.11", wire(kind) + wire(other_curve) + wire(curve.encode(key.point)))
+good_key("RSA of 2048 bits", "F6.9 F6.12 F6.8", rsa2048.blob)
+good_key("RSA of 3072 bits", "F6.12", rsa3072.blob)
+odd = rsa2048.n
+good_key("RSA of 2049 bits", "F6.12", rsa_blob((1 << 2048) + odd, 65537))
+good_key("RSA of 8192 bits", "F6.12", rsa_blob((odd << 6144) + 1, 65537))
+good_key("RSA with exponent 2^31 - 1", "F6.12", rsa_blob(odd, 2**31 - 1))
+bad_key("RSA of 8193 bits", "F6.12", rsa_blob((1 << 8192) + 1, 65537))
+bad_key("RSA of 2047 bits", "F6.12", rsa_blob((1 << 2046) + 1, 65537))
+bad_key("RSA of 1024 bits", "F6.12", rsa_blob((1 << 1023) + 1, 65537))
+bad_key("RSA with an even modulus", "F6.12", rsa_blob(odd - 1, 65537))
+for e in (1, 2, 3, 35, 37, 65535, 65536, 65538, 2**31 + 1, 2**64 + 1):
+    bad_key("RSA with exponent %d" % e, "F6.12", rsa_blob(odd, e))
+bad_key("RSA with the exponent of the modulus' size", "F6.12", rsa_blob(odd, odd - 2))
+bad_key("RSA, exponent with a zero in front", "F6.12", wire("ssh-rsa") + wire(b"\0" + mpint(65537)) + wire(mpint(odd)))
+bad_key("RSA, modulus with a zero in front", "F6.12", wire("ssh-rsa") + wire(mpint(65537)) + wire(b"\0" + mpint(odd)))
+bad_key("RSA, a negative modulus", "F6.12", wire("ssh-rsa") + wire(mpint(65537)) + wire(mpint(odd)[1:]))
+bad_key("RSA, a negative exponent", "F6.12", wire("ssh-rsa") + wire(b"\x81\x00\x01") + wire(mpint(odd)))
+bad_key("RSA, zero", "F6.12", wire("ssh-rsa") + wire(mpint(65537)) + wire(b""))
+bad_key("RSA without its modulus", "F6.12", wire("ssh-rsa") + wire(mpint(65537)))
+bad_key("RSA, numbers swapped", "F6.12", wire("ssh-rsa") + wire(mpint(odd)) + wire(mpint(65537)))
+bad_key("bytes after an RSA key", "F6.8", rsa2048.blob + b"\0")
+bad_key("RSA named by its signature type", "F6.9 F6.12", rsa_blob(odd, 65537, "rsa-sha2-512"))
+good_key("an ed25519 key on a token", "F6.9 F6.13", sk_ed)
+good_key("an ECDSA key on a token", "F6.9 F6.13", sk_ec)
+good_key("a token key with its own application", "F6.13", sk_ed[:-8] + wire("ssh:caf\u00e9"))
+for name, blob in {"ed25519": sk_ed, "ECDSA": sk_ec}.items():
+    bad_key("a NUL behind the application, %s" % name, "F6.13", blob[:-8] + wire(b"ssh:\0"))
+    bad_key("a NUL in the application, %s" % name, "F6.13", blob[:-8] + wire(b"ssh:\0a"))
+    bad_key("a token key without application, %s" % name, "F6.13", blob[:-8])
+    bad_key("bytes after a token key, %s" % name, "F6.8", blob + b"\0")
+bad_key("a token key of small order", "F6.7 F6.13", wire("sk-ssh-ed25519@openssh.com") + wire(small_order["order 8"]) + wire("ssh:"))
+bad_key("a token key beside the curve", "F6.11 F6.13",
+        wire("sk-ecdsa-sha2-nistp256@openssh.com") + wire("nistp256") + wire(b"\x04" + b"\x11" * 64) + wire("ssh:"))
+bad_key("a token key on another curve", "F6.13",
+        wire("sk-ecdsa-sha2-nistp256@openssh.com") + wire("nistp384") + wire(p384.curve.encode(p384.point)) + wire("ssh:"))
 for kind, blob in {
-    "ssh-rsa": rsa, "ecdsa-sha2-nistp256": p256, "ssh-dss": wire("ssh-dss") + wire(b"\x01") * 4,
-    "sk-ssh-ed25519@openssh.com": wire("sk-ssh-ed25519@openssh.com") + wire(signer.raw) + wire("ssh:"),
+    "ssh-dss": wire("ssh-dss") + wire(b"\x01") * 4,
     "ssh-ed25519-cert-v01@openssh.com": wire("ssh-ed25519-cert-v01@openssh.com") + wire(b"n" * 32) + wire(signer.raw),
+    "ssh-rsa-cert-v01@openssh.com": wire("ssh-rsa-cert-v01@openssh.com") + wire(b"n" * 32) + rsa2048.blob[11:],
+    "ssh-ed448": wire("ssh-ed448") + wire(b"\x01" * 57),
 }.items():
     k.reject("a key of type " + kind, "F6.9", kind + " " + b64(blob))
 k.reject("an OpenSSH private key", "F6.10", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n")
+k.reject("an OpenSSH private key as one long line", "F6.10", "-----BEGIN OPENSSH PRIVATE KEY----- b3BlbnNzaC1rZXktdjEA -----END OPENSSH PRIVATE KEY-----")
+k.reject("a private key with spaces and carriage returns", "F6.10", "  -----BEGIN EC PRIVATE KEY-----\r\nMHcCAQEE\r\n-----END EC PRIVATE KEY-----\r\n")
+k.reject("a PuTTY private key", "F6.10", "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\nAAAA\n")
+k.reject("a private key behind a public one", "F6.10", signer.text + " -----BEGIN OPENSSH PRIVATE KEY-----")
 k.reject("a PEM private key", "F6.10", "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n")
 k.write()
 
@@ -335,7 +453,105 @@ approval("reject", "R = identity, equation holds", "F6.7",
 for what, raw in small_order.items():
     weak = b64(sshsig_blob(key_blob(raw), point_bytes(1) + bytes(32)))
     approval("reject", "a key of small order: " + what, "F6.7", weak, key=key_text(raw))
-approval("reject", "an RSA key", "F6.9", b64(sshsig_blob(rsa, b"\x01" * 256, kind="rsa-sha2-512")), key="ssh-rsa " + b64(rsa))
+
+
+# Other families. `inner`: what stands in the signature field; `rest` follows it (flags and counter of a token).
+def other_blob(key_blob_, kind, inner, rest=b"", hash_name="sha512"):
+    return b64(b"SSHSIG" + struct.pack(">I", 1) + wire(key_blob_) + wire("memd-event") + wire(b"") + wire(hash_name)
+               + wire(wire(kind) + wire(inner) + rest))
+
+
+data = to_sign("memd-event", "hello")
+for key in (p256, p384, p521):
+    curve, name = key.curve, key.curve.name
+    r, s = key.numbers(data)
+
+    def numbers(verdict, what, r_bytes, s_bytes, more=b"", kind=key.kind, rest=b"", sentences="F6.11"):
+        approval(verdict, "%s: %s" % (name, what), sentences, other_blob(key.blob, kind, wire(r_bytes) + wire(s_bytes) + more, rest), key=key)
+
+    numbers("accept", "good", mpint(r), mpint(s))
+    numbers("accept", "n - s", mpint(r), mpint(curve.n - s))
+    r256, s256 = key.numbers(to_sign("memd-event", "hello", "sha256"))
+    approval("accept", name + ": sha256", "F6.4 F6.11",
+             other_blob(key.blob, key.kind, wire(mpint(r256)) + wire(mpint(s256)), hash_name="sha256"), key=key)
+    numbers("reject", "a zero in front of r", b"\0" + mpint(r), mpint(s))
+    numbers("reject", "a zero in front of s", mpint(r), b"\0" + mpint(s))
+    numbers("reject", "r + n", mpint(r + curve.n), mpint(s))
+    numbers("reject", "s + n", mpint(r), mpint(s + curve.n))
+    numbers("reject", "r = n", mpint(curve.n), mpint(s))
+    numbers("reject", "s = n", mpint(r), mpint(curve.n))
+    numbers("reject", "r = 0", b"", mpint(s))
+    numbers("reject", "s = 0", mpint(r), b"")
+    numbers("reject", "r = s = 1", b"\1", b"\1")
+    numbers("reject", "-r", (-r).to_bytes(curve.width + 1, "big", signed=True), mpint(s))
+    numbers("reject", "swapped", mpint(s), mpint(r))
+    numbers("reject", "a byte behind s", mpint(r), mpint(s), b"\0")
+    numbers("reject", "five bytes behind, as of a token", mpint(r), mpint(s), rest=b"\1\0\0\0\7", sentences="F6.2 F6.11")
+    numbers("reject", "as a type of a token", mpint(r), mpint(s), kind="sk-ecdsa-sha2-nistp256@openssh.com", sentences="F6.6")
+    der = lambda v: b"\x02" + bytes([len(mpint(v))]) + mpint(v)
+    approval("reject", name + ": DER", "F6.11", other_blob(key.blob, key.kind, b"\x30" + bytes([len(der(r) + der(s)) & 255]) + der(r) + der(s)), key=key)
+    raw_numbers = r.to_bytes(curve.width, "big") + s.to_bytes(curve.width, "big")
+    approval("reject", name + ": r and s of fixed width", "F6.11", other_blob(key.blob, key.kind, raw_numbers), key=key)
+    approval("reject", name + ": a tampered message", "F6.11", other_blob(key.blob, key.kind, wire(mpint(r)) + wire(mpint(s))), key=key, message="hellp")
+for key in (rsa2048, rsa3072):
+    size = "RSA %d" % (key.size * 8)
+    for hash_name in ("sha256", "sha512"):
+        approval("accept", "%s with %s" % (size, hash_name), "F6.12", other_blob(key.blob, "rsa-sha2-" + hash_name[3:], key.sign(data, hash_name)), key=key)
+    number = int.from_bytes(key.sign(data), "big")
+
+    def sized(what, sentences, content, kind="rsa-sha2-512", rest=b""):
+        approval("reject", "%s: %s" % (size, what), sentences, other_blob(key.blob, kind, content, rest), key=key)
+
+    whole = key.sign(data)
+    sized("a zero in front", "F6.12", b"\0" + whole)
+    sized("cut", "F6.12", whole[:-1])
+    sized("plus the modulus", "F6.12", (number + key.n).to_bytes(key.size + 1, "big"))
+    sized("the modulus minus it", "F6.12", (key.n - number).to_bytes(key.size, "big"))
+    sized("zero", "F6.12", bytes(key.size))
+    sized("one", "F6.12", (1).to_bytes(key.size, "big"))
+    sized("the hash named wrongly", "F6.12", whole, "rsa-sha2-256")
+    sized("SHA-1 by its name", "F6.9 F6.12", key.sign(data, "sha1"), "ssh-rsa")
+    sized("SHA-1 under a better name", "F6.12", key.sign(data, "sha1"))
+    sized("its type is of a certificate", "F6.6 F6.12", whole, "rsa-sha2-512-cert-v01@openssh.com")
+    sized("five bytes behind", "F6.2", whole, rest=b"\1\0\0\0\7")
+    approval("reject", size + ": a tampered message", "F6.12", other_blob(key.blob, "rsa-sha2-512", whole), key=key, message="hellp")
+# A signature whose first byte is zero: whoever cuts it off has another spelling.
+tries = next(n for n in range(100000) if rsa2048.sign(to_sign("memd-event", str(n)))[0] == 0)
+zero_first = rsa2048.sign(to_sign("memd-event", str(tries)))
+approval("accept", "RSA 2048: begins with a zero", "F6.12", other_blob(rsa2048.blob, "rsa-sha2-512", zero_first), key=rsa2048, message=str(tries))
+approval("reject", "RSA 2048: that zero cut off", "F6.12", other_blob(rsa2048.blob, "rsa-sha2-512", zero_first[1:]), key=rsa2048, message=str(tries))
+
+
+def token(verdict, what, kind, flags=1, counter=7, application="ssh:", rest=None, sentences="F6.13", message="hello", named=None):
+    tail = bytes([flags]) + struct.pack(">I", counter)
+    signed = hashlib.sha256(application.encode()).digest() + tail + hashlib.sha256(data).digest()
+    if kind == "sk-ed25519":
+        blob, type_, inner = sk_ed, "sk-ssh-ed25519@openssh.com", signer.sign(signed)
+    else:
+        r, s = p256.numbers(signed)
+        blob, type_, inner = sk_ec, "sk-ecdsa-sha2-nistp256@openssh.com", wire(mpint(r)) + wire(mpint(s))
+    approval(verdict, "%s: %s" % (kind, what), sentences, other_blob(blob, named or type_, inner, tail if rest is None else rest),
+             key=key_of(blob), message=message)
+
+
+for kind in ("sk-ed25519", "sk-ecdsa"):
+    token("accept", "touched", kind)
+    token("accept", "touched and verified", kind, flags=5)
+    token("accept", "every flag", kind, flags=255)
+    token("accept", "the largest counter", kind, counter=2**32 - 1)
+    token("reject", "not touched", kind, flags=0)
+    token("reject", "verified, not touched", kind, flags=4)
+    token("reject", "the flag set afterwards", kind, flags=0, rest=b"\1\0\0\0\7")
+    token("reject", "another counter", kind, rest=b"\1\0\0\0\10")
+    token("reject", "without its counter", kind, rest=b"\1")
+    token("reject", "without flags and counter", kind, rest=b"")
+    token("reject", "a byte behind the counter", kind, rest=b"\1\0\0\0\7\0")
+    token("reject", "signed for another application", kind, application="https://example.org")
+    token("reject", "a tampered message", kind, message="hellp")
+    token("reject", "named as a plain key", kind, named="ssh-ed25519" if kind == "sk-ed25519" else "ecdsa-sha2-nistp256", sentences="F6.6 F6.13")
+    token("reject", "named webauthn", kind, named="webauthn-sk-ecdsa-sha2-nistp256@openssh.com", sentences="F6.9 F6.13")
+approval("reject", "the plain key's signature under its token key", "F6.13", other_blob(sk_ed, "sk-ssh-ed25519@openssh.com", sig, b"\1\0\0\0\7"), key=key_of(sk_ed))
+approval("reject", "a token key's blob under the plain key", "F6.5", other_blob(sk_ed, "ssh-ed25519", sig))
 a.write()
 
 
@@ -776,7 +992,15 @@ good_op("class-add", "F3.6", class_add)
 good_op("64 ancestors", "F3.5", {**host_add, "prev": sorted(ids[:64])})
 for op in ("host-rekey", "host-revoke", "signer-revoke", "audience-add", "policy-set", "delegate", "purge"):
     good_op(op + " is kept and not applied yet", "F3.11", {**member, "op": op, "name": "beta"}, supported=False)
-good_op("a key of a type that is not verified yet", "F3.11 F6.9", {**signer_add, "key": "ssh-rsa " + b64(rsa)}, supported=False)
+for key in (rsa2048, p256, p384, p521):
+    good_op("a signer with a key of type " + key.text.split(" ")[0], "F3.7 F6.9", {**signer_add, "key": key.text})
+for blob in (sk_ed, sk_ec):
+    good_op("a signer with a key of type " + key_of(blob).split(" ")[0], "F3.7 F6.9", {**signer_add, "key": key_of(blob)})
+bad_op("a signer with a DSA key", "F3.7 F6.9", {**signer_add, "key": key_of(wire("ssh-dss") + wire(b"\x01") * 4)})
+for member_name in ("sign", "ssh"):
+    for blob in (rsa2048.blob, p256.blob, sk_ed):
+        bad_op("a host whose %s key is %s" % (member_name, key_of(blob).split(" ")[0]), "F3.7", {**host_add, member_name: key_of(blob)})
+bad_op("a genesis whose host signs with RSA", "F3.7", {**genesis, "host": {**genesis["host"], "sign": rsa2048.text}})
 proof = {"host": "beta", "mesh": genesis_id, "op": "fork-proof"}
 t.accept("a fork-proof has no approval", "F3.1 F3.11", jcs({"body": proof}), id=sha256(jcs(proof)), supported=False)
 bad_op("without auth", "F3.1", jcs({"body": host_add}))

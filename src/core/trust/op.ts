@@ -170,16 +170,16 @@ function stemFault(body: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Reads every key of a body. A key of a type that this version cannot verify makes the op unsupported, not malformed. */
+/** Reads every key of a body. A signer may have a key of any type that approvals are verified by, a host only ed25519. */
 function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
   const keys = new Map<string, SshPublicKey>();
   const texts = keysOf(body);
+  const signerKey = signerKeyOf(body);
   for (const text of texts) {
     const key = parseSshPublicKey(text);
-    if (!key.ok && key.code === 'KEY_TYPE_UNSUPPORTED') {
-      return ok({ unsupported: `${body.op} with a key of type ${text.slice(0, text.indexOf(' '))}`, keys: null });
-    }
     if (!key.ok) return refuse('BAD_KEY', key.detail);
+    if (text !== signerKey && key.value.type !== 'ssh-ed25519')
+      return refuse('BAD_KEY', `a host has ed25519 keys, this one is ${key.value.type}`);
     keys.set(text, key.value);
   }
   if (keys.size < texts.length) return refuse('KEY_REPEATED', 'one key in two places of one op');
@@ -191,4 +191,9 @@ function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
     return refuse('AUTH_MISMATCH', 'a genesis is approved by the signer that it names');
   }
   return ok({ unsupported: null, keys });
+}
+
+function signerKeyOf(body: TrustBody): string | undefined {
+  if (body.op === 'genesis') return body.signer.key;
+  return body.op === 'signer-add' ? body.key : undefined;
 }

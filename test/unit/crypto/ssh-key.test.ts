@@ -45,14 +45,8 @@ describe('parseSshPublicKey', () => {
     }
   });
 
-  test('other types are known by name and refused as not supported', () => {
-    for (const type of [
-      'ssh-rsa',
-      'ecdsa-sha2-nistp256',
-      'ssh-dss',
-      'sk-ssh-ed25519@openssh.com',
-      'ssh-rsa-cert-v01@openssh.com',
-    ]) {
+  test('types that are refused for good are known by name', () => {
+    for (const type of ['ssh-dss', 'ssh-xmss@openssh.com', 'ssh-rsa-cert-v01@openssh.com']) {
       const blob = Buffer.concat([Buffer.from([0, 0, 0, type.length]), Buffer.from(type)]).toString('base64');
       const parsed = parseSshPublicKey(`${type} ${blob}`);
       expect(parsed).toMatchObject({ ok: false, code: 'KEY_TYPE_UNSUPPORTED' });

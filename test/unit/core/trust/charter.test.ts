@@ -3,6 +3,7 @@ import { defaultClasses } from '../../../../src/core/trust/build.ts';
 import { approvalVerdict, audienceClosure, charterOf, type Charter } from '../../../../src/core/trust/charter.ts';
 import type { TrustOp } from '../../../../src/core/trust/op.ts';
 import { addOps, emptyTrustSet } from '../../../../src/core/trust/set.ts';
+import { p256 } from '../../../lib/other-keys.ts';
 import {
   approveEvent,
   approverOf,
@@ -288,13 +289,13 @@ describe('charter: approvals of events', () => {
     expect(approvalVerdict(from, approveEvent(erin, message), about)).toBe('unknown');
   });
 
-  test('is unsupported by a signer whose kind of key cannot be checked, who is no signer yet', () => {
-    const key = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH';
-    const gus = otherOp(at(craig, [genesis]), 'signer-add', { name: 'gus', key, scopes: ['*'] });
+  test('is judged by the key of a signer whose key is of another type', () => {
+    const gus = otherOp(at(craig, [genesis]), 'signer-add', { name: 'gus', key: p256.text, scopes: ['*'] });
     const held = charterOf(addOps(emptyTrustSet(mesh), [genesis, gus]).set);
-    expect(alarms(held)).toEqual(['OP_UNSUPPORTED signer:gus']);
-    expect(held.signers.has('gus')).toBe(false);
-    expect(approvalVerdict(held, { ...approval, signer: 'gus' }, about)).toBe('unsupported');
+    const key = p256.public.fingerprint;
+    const sshsig = p256.sign(message, 'memd-event');
+    expect(approvalVerdict(held, { signer: 'gus', key, sshsig }, about)).toBe('ok');
+    expect(approvalVerdict(held, { signer: 'gus', key, sshsig: approval.sshsig }, about)).toBe('forged');
   });
 
   test('is forged under another key, over other words, in another namespace', () => {

@@ -4,6 +4,7 @@ import { classAddBody, genesisBody, hostAddBody, signerAddBody } from '../../../
 import { finishTrustOp, parseTrustOp, trustOpMessage, type TrustOp } from '../../../../src/core/trust/op.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../../../src/crypto/hash.ts';
+import { rsaPublicText } from '../../../lib/other-keys.ts';
 import {
   approverOf,
   classAdd,
@@ -135,14 +136,23 @@ describe('trust op: bodies from what a person asked for', () => {
     expect(Object.keys(made)).not.toContain('stray');
   });
 
-  test('a key of a type that could not be verified is refused before anybody signs', () => {
-    const key = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH';
-    const made = signerAddBody({ ...input, name: 'dana', key, scopes: ['*'] }, stampOf(1));
-    expect(made).toEqual({
-      ok: false,
-      code: 'NOT_SUPPORTED',
-      detail: 'not supported yet: signer-add with a key of type ssh-rsa',
-    });
+  test('a signer may have a key of any type, a host only ed25519', () => {
+    const key = rsaPublicText;
+    expect(must(signerAddBody({ ...input, name: 'dana', key, scopes: ['*'] }, stampOf(1))).key).toBe(key);
+    for (const member of ['sign', 'ssh'] as const) {
+      const made = hostAddBody({ ...input, ...hostFields('beta', 11), [member]: key }, stampOf(1));
+      expect(made).toEqual({ ok: false, code: 'BAD_KEY', detail: 'a host has ed25519 keys, this one is ssh-rsa' });
+    }
+  });
+
+  test('a key that no approval is verified by is refused before anybody signs', () => {
+    const dss = `ssh-dss ${Buffer.from('\0\0\0\u0007ssh-dss', 'latin1').toString('base64')}`;
+    for (const key of [dss, 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH']) {
+      expect(signerAddBody({ ...input, name: 'dana', key, scopes: ['*'] }, stampOf(1))).toMatchObject({
+        ok: false,
+        code: 'BAD_KEY',
+      });
+    }
   });
 
   test('a bad argument is refused like a foreign op with it', () => {

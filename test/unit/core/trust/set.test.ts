@@ -14,6 +14,7 @@ import {
   type TrustSet,
 } from '../../../../src/core/trust/set.ts';
 import { sha256Hex } from '../../../../src/crypto/hash.ts';
+import { rsaPublicText } from '../../../lib/other-keys.ts';
 import {
   approverOf,
   classAdd,
@@ -276,12 +277,18 @@ describe('trust set: what this version cannot apply is loud', () => {
     expect(codeOf(addOps(start(), [foreign]))).toBe('FOREIGN_MESH');
     expect(codeOf(addOps(start(), [must(parseTrustOp('{"body":{"op":"fork-proof"}}'))]))).toBe('FOREIGN_MESH');
   });
+});
 
-  test('a signer or host with a key of another type is named with the type', () => {
-    const rsa = 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDH';
-    const op = otherOp(at(craig, [genesis]), 'signer-add', { name: 'dana', key: rsa, scopes: ['*'] });
-    expect(op.unsupported).toBe('signer-add with a key of type ssh-rsa');
-    expect(addOps(start(), [op]).unsupported).toEqual([{ id: op.id, op: 'signer-add with a key of type ssh-rsa' }]);
+describe('trust set: keys of signers', () => {
+  test('a signer with a key of another type counts, and a host with one is no op', () => {
+    const key = rsaPublicText;
+    const op = otherOp(at(craig, [genesis]), 'signer-add', { name: 'dana', key, scopes: ['*'] });
+    const { set, added } = addOps(start(), [op]);
+    expect(added).toEqual([op.id]);
+    expect(charterOf(set).signers.get('dana')?.key).toMatchObject({ type: 'ssh-rsa', text: key });
+    const { body } = otherOp(at(craig, [genesis]), 'host-later', { ...hostFields('beta', 11), sign: key });
+    const approval = { ...approverOf(craig), sshsig: 'AAAA' };
+    expect(finishTrustOp({ ...body, op: 'host-add' } as never, approval)).toMatchObject({ ok: false, code: 'BAD_KEY' });
   });
 });
 

@@ -5,6 +5,7 @@ import { describeError } from '../daemon/describe-error.ts';
 import { openOutput, type Output } from './output.ts';
 import { version } from '../daemon/version.ts';
 import { cliOf } from './context.ts';
+import { secretText } from './secret-text.ts';
 
 /** Runs memctl with these arguments (without `node` and the script). Resolves with the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -107,10 +108,12 @@ function reportUsage(error: CommanderError, output: Output): number {
   // The help that commander printed says it all to a person.
   if (noCommand && !output.json) return 2;
   const [message, meant] = error.message.replace(/^error: /, '').split('\n');
+  // What is quoted would be in one more place: a terminal's memory, a log.
+  const secret = secretText.test(error.message);
   const suggestion = /^\(Did you mean (.+)\?\)$/.exec(meant ?? '')?.[1];
   output.error({
     code: 'USAGE',
-    message: noCommand ? 'no command is named' : (message ?? ''),
+    message: noCommand ? 'no command is named' : secret ? 'a private key stands on the command line' : (message ?? ''),
     hint: `${suggestion === undefined ? '' : `did you mean ${suggestion}? `}memctl --help, or memctl COMMAND --help`,
     exit: 2,
   });

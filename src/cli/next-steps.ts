@@ -1,9 +1,10 @@
 /** What to run after a home was made: commands that work as they stand, wherever that home is. */
 import { resolveHome } from '../store/home.ts';
+import { shellWord } from './shell-word.ts';
 
 /** One line. `home`: the absolute home folder. */
 export function nextSteps(home: string): string {
-  const flag = isFoundWithout(home) ? '' : ` --home ${quoted(home)}`;
+  const flag = isFoundWithout(home) ? '' : ` --home ${shellWord(home)}`;
   const start = flag === '' ? 'npm start' : `npm start --${flag}`;
   return `next: memd${flag}, or ${start} in the checkout; then memctl${flag} status`;
 }
@@ -15,9 +16,4 @@ function isFoundWithout(home: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A path as a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

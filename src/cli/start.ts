@@ -16,7 +16,7 @@ async function start(argv: readonly string[]): Promise<void> {
     const made = await runInit(home, {});
     say(`new mesh ${made.mesh}`);
     say(
-      `host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: ssh-keygen -p -f KEY)' : ''}`,
+      `host ${made.host}, first signer ${made.signer}: ${made.key}${made.unprotected ? ' (no passphrase; set one: memctl signer protect)' : ''}`,
     );
   }
   // A person reads this terminal: only what went wrong is told beside the lines below.

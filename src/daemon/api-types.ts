@@ -1,6 +1,7 @@
 /** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
 import type { BodyInput } from '../core/event.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';
+import type { DraftOp } from './trust-keeper.ts';
 
 export type { ClaimJson } from '../core/views/claim-json.ts';
 
@@ -160,13 +161,108 @@ export interface ShowOpJson {
   readonly auth: { readonly signer: string; readonly key: string; readonly valid: boolean };
 }
 
-export interface HostJson {
+/** One human approval as it stands in a line or op. `publicKey` null: no signer of the mesh has that name and key. */
+export interface ApprovalJson {
+  readonly signer: string;
+  readonly key: string;
+  readonly publicKey: string | null;
+  readonly signerStatus: string;
+  /** base64 of the SSHSIG blob. */
+  readonly sshsig: string;
+  /** What the fold made of it; `ok` for a trust op, which would not be held otherwise. */
+  readonly verdict: string;
+  readonly carriedBy: readonly { readonly log: string; readonly seq: number }[];
+}
+
+export interface ApprovalsJson {
+  readonly id: string;
+  readonly namespace: string;
+  /** What was signed: the canonical body. '' where it is not held. */
+  readonly message: string;
+  readonly approvals: readonly ApprovalJson[];
+}
+
+export interface ApproverJson {
+  readonly signer: string;
+  /** Fingerprint. */
+  readonly key: string;
+}
+
+/** Which op gave an item its value, who approved it, and when they said so. */
+export interface OriginJson {
+  readonly op: string;
+  readonly by: ApproverJson;
+  readonly at: string;
+}
+
+export interface PlaceJson {
+  readonly seq: number;
+  readonly link: string;
+}
+
+export interface HostJson extends OriginJson {
   readonly host: string;
   readonly address: string;
   readonly status: string;
+  /** Last line that is usable here, and its link (the mesh id before the first). */
   readonly seq: number;
-  readonly op: string;
+  readonly link: string;
+  /** Fingerprint of the key that signs its lines now, and that key. */
   readonly key: string;
+  readonly signKey: string;
+  /** Last line that can count on any host; null while the log is open. */
+  readonly end: number | null;
+  readonly pins: readonly PlaceJson[];
+}
+
+export interface SignerJson extends OriginJson {
+  readonly name: string;
+  /** Fingerprint. */
+  readonly key: string;
+  readonly publicKey: string;
+  readonly scopes: readonly string[];
+  readonly status: string;
+  readonly rank: number;
+  /** Those in force; empty for an active signer. */
+  readonly revocations: readonly (OriginJson & { readonly marks: Readonly<Record<string, PlaceJson>> })[];
+}
+
+export interface ClassJson extends OriginJson {
+  readonly name: string;
+  readonly revise: string | null;
+  readonly claims: string | null;
+  readonly description: string;
+}
+
+/** One item of the charter, `host:alpha` or `policy:index.bytes`. `value` null: its ops disagree, and none has the say. */
+export interface ItemJson {
+  readonly item: string;
+  readonly value: unknown;
+  /** The op that gives the value, its approver and claimed time; absent without a value. */
+  readonly origin?: OriginJson;
+  /** Ids of every op that says something about it, void ones too. */
+  readonly ops: readonly string[];
+  readonly conflicts: readonly AlarmJson[];
+}
+
+/** `void`: valid, but its approver was revoked before it. `unsupported`: this version cannot apply it. */
+export interface OpJson extends OriginJson {
+  readonly kind: string;
+  readonly items: readonly string[];
+  readonly status: 'counted' | 'void' | 'unsupported';
+}
+
+export interface DelegationJson extends OriginJson {
+  readonly host: string;
+  readonly subjects: readonly string[];
+  readonly kinds: readonly string[];
+  readonly from: number;
+  readonly upto: number;
+}
+
+export interface PurgeJson extends OriginJson {
+  readonly id: string;
+  readonly reason: string;
 }
 
 export interface VerifyJson {
@@ -224,22 +320,28 @@ export interface ImportedJson {
 
 export interface CharterJson {
   readonly mesh: string;
+  /** Name of the mesh. */
+  readonly name: string;
   readonly trust: string;
   readonly hosts: readonly HostJson[];
-  readonly signers: readonly {
-    readonly name: string;
-    readonly key: string;
-    readonly scopes: readonly string[];
-    readonly op: string;
-  }[];
-  readonly classes: readonly {
-    readonly name: string;
-    readonly revise: string | null;
-    readonly claims: string | null;
-    readonly description: string;
-  }[];
+  readonly signers: readonly SignerJson[];
+  readonly classes: readonly ClassJson[];
   readonly audiences: readonly string[];
+  readonly delegations: readonly DelegationJson[];
+  readonly purges: readonly PurgeJson[];
+  /** Every item, those of the lists above among them, with all ops about it. */
+  readonly items: readonly ItemJson[];
+  /** Every op, ancestors first. */
+  readonly ops: readonly OpJson[];
   readonly conflicts: readonly AlarmJson[];
+}
+
+/** What would change by an op that is not signed yet. */
+export interface PreviewJson {
+  /** Ops that count now and would not any more. */
+  readonly falls: readonly OpJson[];
+  /** Events held here whose every approval would fall, so that they are no longer signed. */
+  readonly events: number;
 }
 
 export interface SessionStartJson {
@@ -264,6 +366,10 @@ export interface ApiMethods {
   why: { params: { topic: string; scope?: string; limit?: number }; result: WhyJson };
   blame: { params: { subject: string }; result: { claims: readonly BlamedJson[] } };
   show: { params: { id: string }; result: ShowEventJson | ShowOpJson };
+  /** The approvals of an event or op, to be verified elsewhere. */
+  approvals: { params: { id: string }; result: ApprovalsJson };
+  /** The place of a line, or of the last usable line, of a log. */
+  place: { params: { host: string; seq?: number }; result: PlaceJson };
   parks: { params: Record<string, never>; result: { parks: readonly ParkJson[] } };
   status: { params: Record<string, never>; result: StatusJson };
   index: { params: { audience?: string }; result: { path: string; markdown: string; json: string } };
@@ -291,9 +397,13 @@ export interface ApiMethods {
   /** A note about what changed of what a session was told; '' when nothing did. */
   'session.prompt': { params: { harness: string; session: string }; result: { text: string } };
   'trust.draft': {
-    params: { op: 'host-add' | 'signer-add' | 'class-add'; args: Readonly<Record<string, unknown>>; key: string };
+    params: { op: DraftOp; args: Readonly<Record<string, unknown>>; key: string };
     result: { body: string };
   };
+  /** What an op with this drafted body would make fall. */
+  'trust.preview': { params: { body: string }; result: PreviewJson };
+  /** Has this host sign with another key from now on, if `old` is the signer that it signed as. */
+  'signer.remember': { params: { old: string; name: string; key: string }; result: { changed: boolean } };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }
 

@@ -21,7 +21,7 @@ import { createAppendQueue, type AppendQueue } from './append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs.ts';
 import type { Config } from './config.ts';
 import { openTargets, type Targets } from './targets.ts';
-import { readIdentity, type Identity } from './identity.ts';
+import { readIdentity, writeIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
 import { createOwnLogFirst, ownLogLimits, requireOwnLogWhole } from './own-log-first.ts';
 import { createOwnWriter } from './own-writer.ts';
@@ -74,6 +74,8 @@ export interface Engine {
   append(transaction: Transaction): Promise<readonly AppendedJson[]>;
   /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
   admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
+  /** Has this host sign with this key by default, if `old` is the signer that it signed as. @returns whether it was. */
+  rememberSigner(old: string, signer: { readonly name: string; readonly key: string }): Promise<boolean>;
   /** Makes everything derived again from the repository; `damage` as for the beliefs. */
   rebuild(progress: (text: string) => void, damage?: DatabaseDamage): Promise<void>;
   /** Does `work` while no append is under way. */
@@ -139,6 +141,7 @@ function assemble(parts: Parts): Engine {
   const { options, home, identity, meshId, repository, lock } = parts;
   const { daemon, log, config, progress = () => undefined } = options;
   let trust = parts.trust;
+  const self = identityKeeper(home, identity);
   let ports: ListenPorts | null = null;
   let listenFault: OperatingError | undefined;
   const keys = readKeys(home);
@@ -178,7 +181,9 @@ function assemble(parts: Parts): Engine {
     daemon,
     log,
     home,
-    identity,
+    get identity() {
+      return self.now();
+    },
     meshId,
     keys,
     repository,
@@ -191,6 +196,7 @@ function assemble(parts: Parts): Engine {
     trust: () => trust,
     append: (transaction) => ownLogFirst(() => queue.submit(transaction)),
     admitTrust,
+    rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
     alone: (work) => queue.alone(work),
     ports: () => ports,
@@ -201,6 +207,23 @@ function assemble(parts: Parts): Engine {
       inOrder([() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close()]).finally(() =>
         lock.release(),
       ),
+  };
+}
+
+/** Who this host is changes in one thing: whom it signs as. */
+function identityKeeper(
+  home: Home,
+  found: Identity,
+): { readonly now: () => Identity; readonly rememberSigner: Engine['rememberSigner'] } {
+  let identity = found;
+  return {
+    now: () => identity,
+    async rememberSigner(old, signer) {
+      if (identity.signer?.name !== old) return false;
+      identity = { ...identity, signer };
+      await writeIdentity(home, identity);
+      return true;
+    },
   };
 }
 

@@ -12,8 +12,11 @@ import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from './engine.ts';
 import { firstIssue } from './first-issue.ts';
 import { importEvents } from './import-events.ts';
+import { approvals } from './queries/approvals.ts';
 import { charterJson } from './queries/charter.ts';
 import { listEvents, listParks } from './queries/lists.ts';
+import { place } from './queries/place.ts';
+import { preview } from './queries/preview.ts';
 import { incompleteLogs } from './queries/incomplete.ts';
 import { recall } from './queries/recall.ts';
 import { search } from './queries/search.ts';
@@ -25,7 +28,7 @@ import { viewsStand } from './queries/view-edits.ts';
 import { Refusal } from './refusal.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { runCycle } from './sync-cycle.ts';
-import { draftOp, signedOp } from './trust-keeper.ts';
+import { draftOp, draftOps, signedOp } from './trust-keeper.ts';
 import { trustOpMessage } from '../core/trust/op.ts';
 
 type Progress = (text: string) => void;
@@ -82,6 +85,14 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     params: z.strictObject({ id: z.string() }),
     handle: async (engine, { id }) => show(await engine.beliefs.read(), engine.trust().set, id),
   },
+  approvals: {
+    params: z.strictObject({ id: z.string() }),
+    handle: async (engine, { id }) => approvals(engine, await engine.beliefs.read(), id),
+  },
+  place: {
+    params: z.strictObject({ host: z.string(), seq: z.int().min(0).optional() }),
+    handle: (engine, params) => place(engine, params),
+  },
   parks: { params: nothing, handle: async (engine) => ({ parks: listParks(await engine.beliefs.read()) }) },
   status: { params: nothing, handle: async (engine) => status(engine, await engine.beliefs.read(), Date.now()) },
   index: { params: z.strictObject({ audience: z.string().optional() }), handle: readIndex },
@@ -119,11 +130,19 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   },
   'trust.draft': {
     params: z.strictObject({
-      op: z.enum(['host-add', 'signer-add', 'class-add']),
+      op: z.enum(draftOps),
       args: z.record(z.string(), z.unknown()),
       key: z.string(),
     }),
     handle: (engine, request) => Promise.resolve({ body: trustOpMessage(draftOp(engine.trust(), request)) }),
+  },
+  'trust.preview': {
+    params: z.strictObject({ body: z.string() }),
+    handle: (engine, { body }) => preview(engine, body),
+  },
+  'signer.remember': {
+    params: z.strictObject({ old: z.string(), name: z.string(), key: z.string() }),
+    handle: async (engine, { old, name, key }) => ({ changed: await engine.rememberSigner(old, { name, key }) }),
   },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };

@@ -28,6 +28,8 @@ export type RefusalCode =
   | 'NOT_ENROLLED'
   | 'JOIN_REFUSED'
   | 'SIGN_FAILED'
+  | 'NOT_SIGNED'
+  | 'ROTATE_HALF_DONE'
   | 'INPUT_UNREADABLE'
   | 'FOLDER_IN_USE'
   | 'SERVICE_CONFLICT'

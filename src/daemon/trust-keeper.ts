@@ -1,12 +1,19 @@
 /** The trust set of this home: read from branch `trust`, grown by what verifies, written back before it counts. */
 import { randomBytes } from 'node:crypto';
 import { parseCanonical } from '../crypto/canonical.ts';
-import type { Result } from '../crypto/result.ts';
+import { refuse, type Result } from '../crypto/result.ts';
 import { jsonDepthMax } from '../core/limits.ts';
 import {
+  audienceAddBody,
   classAddBody,
+  delegateBody,
   hostAddBody,
+  hostRekeyBody,
+  hostRevokeBody,
+  policySetBody,
+  purgeBody,
   signerAddBody,
+  signerRevokeBody,
   type DraftFault,
   type Placement,
   type Stamp,
@@ -101,7 +108,26 @@ export function newStamp(): Stamp {
   return { at: new Date().toISOString(), nonce: randomBytes(16).toString('hex') };
 }
 
-type DraftOp = 'host-add' | 'signer-add' | 'class-add';
+/** A builder takes what came over the local API as it is: what is malformed, the op's own table refuses. */
+type Builder = (input: never, stamp: Stamp) => Result<TrustBody, DraftFault>;
+
+/** Every op that a person can approve. */
+export type DraftOp = Exclude<TrustBody['op'], 'genesis'>;
+
+const builders: Readonly<Record<DraftOp, Builder>> = {
+  'host-add': hostAddBody,
+  'host-rekey': hostRekeyBody,
+  'host-revoke': hostRevokeBody,
+  'signer-add': signerAddBody,
+  'signer-revoke': signerRevokeBody,
+  'class-add': classAddBody,
+  'audience-add': audienceAddBody,
+  'policy-set': policySetBody,
+  delegate: delegateBody,
+  purge: purgeBody,
+};
+
+export const draftOps: readonly DraftOp[] = Object.keys(builders) as DraftOp[];
 
 /** Arguments of an op as they came over the local API; the op's own table judges them. */
 type DraftArgs = Readonly<Record<string, unknown>>;
@@ -113,7 +139,7 @@ type DraftArgs = Readonly<Record<string, unknown>>;
 export function draftOp(state: TrustState, request: { op: DraftOp; args: DraftArgs; key: string }): TrustBody {
   const by = signerOfKey(state.charter, request.key);
   const placement: Placement = { mesh: state.set.meshId, by, prev: maximalOps(state.set) };
-  const body = bodyOf(request.op, { ...request.args, ...placement }, newStamp());
+  const body = bodyOf(request.op, { ...request.args, ...placement });
   if (!body.ok) throw refusedOp(request.op, body.detail);
   const verdict = previewOp(state.set, body.value);
   if (!verdict.ok) throw refusedOp(request.op, verdict.detail);
@@ -131,14 +157,13 @@ function signerOfKey(charter: Charter, key: string): Approver {
   });
 }
 
-function bodyOf(op: DraftOp, input: object, stamp: Stamp): Result<TrustBody, DraftFault> {
-  switch (op) {
-    case 'host-add':
-      return hostAddBody(input as Parameters<typeof hostAddBody>[0], stamp);
-    case 'signer-add':
-      return signerAddBody(input as Parameters<typeof signerAddBody>[0], stamp);
-    case 'class-add':
-      return classAddBody(input as Parameters<typeof classAddBody>[0], stamp);
+/** Arguments of the wrong type altogether (no list where one belongs) are refused like those of the wrong form. */
+function bodyOf(op: DraftOp, input: object): Result<TrustBody, DraftFault> {
+  try {
+    return builders[op](input as never, newStamp());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return refuse('BAD_FIELD', 'an argument is missing or of another type');
   }
 }
 

@@ -1,26 +1,26 @@
 import { Command } from 'commander';
 import type { Cli } from '../context.ts';
+import { describeCharter, describeOp } from '../charter-text.ts';
 
 /** charter: what the trust set amounts to. */
 export function makeCommand(cli: Cli): Command {
   return new Command('charter')
-    .description('hosts, signers, classes and audiences in effect, and who approved them')
-    .addHelpText('after', '\nExample:\n  memctl charter --json')
-    .action(async () => {
+    .description('hosts, signers, classes, audiences and policy in effect, who approved them when, and what disagrees')
+    .option('--ops', 'every trust op as well, oldest first, void ones marked')
+    .addHelpText(
+      'after',
+      `
+A CHARTER_FORK ends with an op about the same item by somebody who has seen both sides: sign it again as it should be.
+Examples:
+  memctl charter
+  memctl charter --ops
+  memctl show OP --sshsig proof     verifies one op with stock ssh-keygen`,
+    )
+    .action(async (options: { ops?: boolean }) => {
       const charter = await cli.call('charter', {});
       cli.output.result(charter, () => [
-        `mesh ${charter.mesh}`,
-        `trust ${charter.trust}`,
-        ...charter.hosts.map((host) => `host ${host.host} ${host.status} ${host.address} (op ${host.op.slice(0, 12)})`),
-        ...charter.signers.map(
-          (signer) =>
-            `signer ${signer.name} ${signer.key} may sign ${signer.scopes.join(', ')} (op ${signer.op.slice(0, 12)})`,
-        ),
-        ...charter.classes.map(
-          (one) => `class ${one.name}: ${one.claims ?? 'no claims'}, revise ${one.revise ?? '-'}, ${one.description}`,
-        ),
-        `audiences ${charter.audiences.join(', ')}`,
-        ...charter.conflicts.map((conflict) => `CONFLICT ${conflict.kind}: ${conflict.detail}`),
+        ...describeCharter(charter),
+        ...(options.ops === true ? ['', ...charter.ops.map(describeOp)] : []),
       ]);
     });
 }

@@ -1,10 +1,13 @@
 import { Command, Option } from 'commander';
 import type { Cli } from '../context.ts';
 import { approveOp } from '../approve.ts';
+import { withSigningOptions, type SigningOptions } from '../signing-options.ts';
+
+type ClassOptions = SigningOptions & { readonly description: string; readonly claims: string; readonly revise: string };
 
 /** class add | list: what subjects may be about. */
 export function makeCommand(cli: Cli): Command {
-  const add = new Command('add')
+  const command = new Command('add')
     .description('sign a new class of subjects into the charter')
     .argument('<name>', 'slug, for example service')
     .option('--description <TEXT>', 'what it is for', '')
@@ -17,12 +20,16 @@ export function makeCommand(cli: Cli): Command {
       new Option('--revise <R>', 'may an agent of another host revise an agreed belief?')
         .choices(['mesh', 'host'])
         .default('mesh'),
-    )
-    .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
+    );
+  const add = withSigningOptions(command)
     .addHelpText('after', '\nExample:\n  memctl class add service --description "what runs where"')
-    .action(async (name: string, options: { description: string; claims: string; revise: string; key?: string }) => {
-      const { key, ...args } = options;
-      const id = await approveOp(cli, { op: 'class-add', args: { name, ...args }, keyFile: key });
+    .action(async (name: string, options: ClassOptions) => {
+      const { key, yes: _, ...args } = options;
+      const id = await approveOp(cli, {
+        op: 'class-add',
+        args: { name, ...args },
+        keyFile: key,
+      });
       cli.output.result({ id }, () => [`class ${name} added by trust op ${id}`]);
     });
   const list = new Command('list')

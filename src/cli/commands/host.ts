@@ -2,20 +2,23 @@ import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { fingerprintWords, parseSshPublicKey } from '../../crypto/ssh-key.ts';
 import { parseHostRequest, type HostRequest } from '../../mesh/enrol.ts';
+import type { PlaceJson } from '../../daemon/api-types.ts';
 import { requestHost } from '../../daemon/request-host.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { approveOp } from '../approve.ts';
 import { askToSign } from '../confirm.ts';
+import { withSigningOptions, type SigningOptions } from '../signing-options.ts';
 import { slugOf } from '../first-signer.ts';
 
-/** host request | add | list: how a machine gets into a mesh. */
+/** host request | add | list | revoke: how a machine gets into a mesh, and out of it. */
 export function makeCommand(cli: Cli): Command {
   return new Command('host')
-    .description('enrol and list hosts')
+    .description('enrol, list and revoke hosts')
     .addCommand(requestCommand(cli))
     .addCommand(addCommand(cli))
     .addCommand(listCommand(cli))
+    .addCommand(revokeCommand(cli))
     .addHelpText(
       'after',
       `
@@ -53,13 +56,12 @@ function requestCommand(cli: Cli): Command {
 }
 
 function addCommand(cli: Cli): Command {
-  return new Command('add')
+  const command = new Command('add')
     .description('sign a host into the mesh')
-    .argument('<line>', 'what memctl host request printed')
-    .option('--yes', 'do not ask')
-    .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
+    .argument('<line>', 'what memctl host request printed');
+  return withSigningOptions(command)
     .addHelpText('after', "\nExample:\n  memctl host add 'memd-host:beta:…'")
-    .action(async (line: string, options: { yes?: boolean; key?: string }) => {
+    .action(async (line: string, options: SigningOptions) => {
       const request = readRequest(line);
       await confirmHost(cli, request, options.yes === true);
       const { host, sign, ssh, address } = request;
@@ -110,4 +112,54 @@ function listCommand(cli: Cli): Command {
         ),
       );
     });
+}
+
+function revokeCommand(cli: Cli): Command {
+  const command = new Command('revoke')
+    .description('end a host: what it said up to a line stands, and nobody talks to it any more')
+    .argument('<name>', 'the host')
+    .option('--at <SEQ>', 'last line that stands; default: the last one that is usable here');
+  return withSigningOptions(command)
+    .addHelpText(
+      'after',
+      `
+Fetch first: lines of it that are not here do not stand. Name an earlier line when its key was stolen before the last
+one. What signers approved stands wherever another host carries it.
+Examples:
+  memctl host revoke beta
+  memctl host revoke beta --at 120`,
+    )
+    .action(async (name: string, options: SigningOptions & { at?: string }) => {
+      const pin = await cli.call('place', {
+        host: name,
+        ...(options.at === undefined ? {} : { seq: seqOf(options.at) }),
+      });
+      const id = await approveOp(cli, {
+        op: 'host-revoke',
+        args: { name, pin },
+        keyFile: options.key,
+        async review() {
+          describeRevocation(cli, name, pin);
+          await askToSign({ message: `Revoke host ${name} for good?`, yes: options.yes, task: 'say so' });
+        },
+      });
+      cli.output.result({ id, host: name, pin }, () => [
+        `host ${name} revoked by trust op ${id}: its lines up to ${pin.seq} stand`,
+      ]);
+    });
+}
+
+function describeRevocation({ output }: Cli, name: string, pin: PlaceJson): void {
+  output.note(`host ${name}: lines up to ${pin.seq} stand (link ${pin.link.slice(0, 12)}); later ones never count`);
+  output.note('its name cannot be used again; other hosts refuse its connections from now on');
+}
+
+function seqOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `--at ${text} is not the number of a line`,
+    hint: 'memctl log HOST shows them; 0 lets nothing stand',
+    exit: 2,
+  });
 }

@@ -41,7 +41,7 @@ export function makeCommand(cli: Cli): Command {
       ]);
       if (made.unprotected) {
         cli.output.note(
-          `note: ${made.key} has no passphrase: any process of this user can sign with it (ssh-keygen -p -f ${made.key})`,
+          `note: ${made.key} has no passphrase: any process of this user can sign with it ; memctl signer protect --key ${made.key}`,
         );
       }
     });

@@ -55,7 +55,7 @@ const operatorKey: Check = {
     if (!isUnprotectedKey(signer.key)) return fine(`${signer.key} asks for a passphrase, or is not here`);
     return wrong(
       `${signer.key} has no passphrase: any process of this user, an agent too, can sign with it`,
-      `ssh-keygen -p -f ${signer.key}`,
+      `memctl signer protect --key ${signer.key}`,
     );
   },
 };

@@ -6,8 +6,18 @@ import { Refusal } from '../refusal.ts';
 import { heldEvent } from './sound-rows.ts';
 import { viewOfRow } from './stored-event.ts';
 
-/** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
+/** One event or trust op. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
 export function show(database: StateDatabase, set: TrustSet, prefix: string): ShowEventJson | ShowOpJson {
+  const { id, kind } = findId(database, set, prefix);
+  return kind === 'op' ? showOp(set, id) : showEvent(database, id);
+}
+
+/** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
+export function findId(
+  database: StateDatabase,
+  set: TrustSet,
+  prefix: string,
+): { readonly id: string; readonly kind: 'event' | 'op' } {
   if (!/^[0-9a-f]{8,64}$/.test(prefix)) {
     throw new Refusal({
       code: 'BAD_REQUEST',
@@ -34,7 +44,7 @@ export function show(database: StateDatabase, set: TrustSet, prefix: string): Sh
       exit: 2,
     });
   }
-  return ops.length > 0 ? showOp(set, id) : showEvent(database, id);
+  return { id, kind: ops.length > 0 ? 'op' : 'event' };
 }
 
 function showEvent(database: StateDatabase, id: string): ShowEventJson {

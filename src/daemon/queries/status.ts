@@ -105,7 +105,9 @@ function warningsOf(engine: Engine, now: number): string[] {
   const { signer } = engine.identity;
   const unprotected = signer !== null && isUnprotectedKey(signer.key);
   return [
-    ...(unprotected ? [`${signer.key} has no passphrase: any process of this user can sign with it`] : []),
+    ...(unprotected
+      ? [`${signer.key} has no passphrase: any process of this user can sign with it; memctl signer protect sets one`]
+      : []),
     ...editedViews(engine.home, engine.charter().audiences.keys()),
     ...engine.targets.warnings(),
     ...hookWarnings(readHookLog(engine.home), now),

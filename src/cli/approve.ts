@@ -21,13 +21,14 @@ export async function approveOp(cli: Cli, request: ApprovalRequest): Promise<str
   return cli.session(async (call) => {
     const { body } = await call('trust.draft', { op: request.op, args: request.args, key: key.publicKey.fingerprint });
     await request.review?.(call, body);
-    const sshsig = signWithKey(key, 'memd-trust', body);
+    const sshsig = await signWithKey(key, 'memd-trust', body);
     const { id } = await call('trust.submit', { body, sshsig });
     return id;
   });
 }
 
-function rememberedKey(cli: Cli): string {
+/** The private key file that this host signs with by default. Refuses SIGN_FAILED where there is none. */
+export function rememberedKey(cli: Cli): string {
   const { signer } = readIdentity(homePaths(cli.home()));
   if (signer) return signer.key;
   throw new Refusal({

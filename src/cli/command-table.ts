@@ -19,6 +19,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['signer', () => import('./commands/signer.ts')],
   ['policy', () => import('./commands/policy.ts')],
   ['audience', () => import('./commands/audience.ts')],
+  ['sign', () => import('./commands/sign.ts')],
   ['class', () => import('./commands/class.ts')],
   ['assert', async () => ({ makeCommand: (await claim()).makeAssert })],
   ['lesson', async () => ({ makeCommand: (await claim()).makeLesson })],

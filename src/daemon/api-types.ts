@@ -318,6 +318,63 @@ export interface ImportedJson {
   readonly skipped: readonly SkippedJson[];
 }
 
+/**
+ * What a signer wants to say. `accept`: the claim `id`, as one new claim that replaces the other sides. `claim`: a new one,
+ * of `fields`. `retract`: nothing of what is parked. `pin`: that the subject stays in the index. `event`: the event `id` as
+ * it stands. `promote`: an event that is quarantined, or a proposal.
+ */
+export interface SignRequest {
+  readonly act: 'accept' | 'claim' | 'retract' | 'pin' | 'event' | 'promote';
+  readonly subject?: string;
+  readonly id?: string;
+  /** The scope whose park is meant, and of a new claim; default: the only one that is parked, else everywhere. */
+  readonly scope?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Events that it replaces, beyond the parked sides. */
+  readonly supersedes?: readonly string[];
+  /** Claims that may stand beside it. */
+  readonly leave?: readonly string[];
+  /** Fingerprint of the key that will sign; without it any signer may. */
+  readonly key?: string;
+  readonly session?: string;
+}
+
+export interface SignDraftJson {
+  /** The bytes to sign, in namespace `memd-event`: the canonical body. */
+  readonly body: string;
+  readonly id: string;
+  readonly subject: string;
+  /** Name of the signer with that key; null when no key was named. */
+  readonly signer: string | null;
+  readonly mesh: string;
+  /** The body was said before; signing it makes that very event signed. */
+  readonly existing: boolean;
+  /** What it supersedes, as far as it is known here. */
+  readonly replaces: readonly ClaimJson[];
+  /** Ids that it supersedes and that are not known here. */
+  readonly unknown: readonly string[];
+  /** Live claims that say the same, and stay. */
+  readonly agrees: readonly ClaimJson[];
+  /** Live claims that say otherwise, and stay beside it. */
+  readonly leaves: readonly ClaimJson[];
+  /** Questions that stay open on the subject. */
+  readonly questions: readonly ClaimJson[];
+}
+
+export interface SignedJson {
+  readonly id: string;
+  readonly signer: string;
+  readonly supersedes: readonly string[];
+  readonly subject: string;
+  readonly kind: string;
+  /** Where this host carries it. Null: the approval stood here already, and nothing was appended. */
+  readonly host: string | null;
+  readonly seq: number | null;
+  readonly status: string;
+  /** What is not as it was when it was drafted, or still stands against it. */
+  readonly notes: readonly string[];
+}
+
 export interface CharterJson {
   readonly mesh: string;
   /** Name of the mesh. */
@@ -404,6 +461,9 @@ export interface ApiMethods {
   'trust.preview': { params: { body: string }; result: PreviewJson };
   /** Has this host sign with another key from now on, if `old` is the signer that it signed as. */
   'signer.remember': { params: { old: string; name: string; key: string }; result: { changed: boolean } };
+  'sign.draft': { params: SignRequest; result: SignDraftJson };
+  /** `key`: fingerprint of the key that signed; without it every signer is tried. */
+  'sign.submit': { params: { body: string; sshsig: string; key?: string }; result: SignedJson };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }
 

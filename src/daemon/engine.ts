@@ -259,7 +259,7 @@ function openQueue(
   const { keys, ...rest } = own;
   const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, ...rest });
   return createAppendQueue({
-    sizeOf: (transaction) => transaction.events.length,
+    sizeOf: ({ events, approved = [] }) => events.length + approved.length,
     batchMax: appendBatchMax,
     commit: (transactions) => writer.commit(transactions),
   });

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { importKinds } from '../agent/import/types.ts';
 import { readState } from '../core/fold/fold.ts';
 import { viewNames } from '../core/views/render.ts';
-import { foundEventsMax, listedEventsMax, searchBytesMax } from '../core/limits.ts';
+import {
+  foundEventsMax,
+  lineBytesMax,
+  listedEventsMax,
+  searchBytesMax,
+  supersedesIdsMax,
+  trustSshsigBytesMax,
+} from '../core/limits.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,6 +34,8 @@ import { blame, why } from './queries/why.ts';
 import { viewsStand } from './queries/view-edits.ts';
 import { Refusal } from './refusal.ts';
 import { sessionsOf } from './session/sessions.ts';
+import { draftApproval } from './sign/draft.ts';
+import { submitApproval } from './sign/submit.ts';
 import { runCycle } from './sync-cycle.ts';
 import { draftOp, draftOps, signedOp } from './trust-keeper.ts';
 import { trustOpMessage } from '../core/trust/op.ts';
@@ -143,6 +152,28 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   'signer.remember': {
     params: z.strictObject({ old: z.string(), name: z.string(), key: z.string() }),
     handle: async (engine, { old, name, key }) => ({ changed: await engine.rememberSigner(old, { name, key }) }),
+  },
+  'sign.draft': {
+    params: z.strictObject({
+      act: z.enum(['accept', 'claim', 'retract', 'pin', 'event', 'promote']),
+      subject: z.string().optional(),
+      id: z.string().optional(),
+      scope: z.string().optional(),
+      fields: z.record(z.string(), z.unknown()).optional(),
+      supersedes: z.array(z.string()).max(supersedesIdsMax).optional(),
+      leave: z.array(z.string()).max(supersedesIdsMax).optional(),
+      key: z.string().optional(),
+      session: z.string().optional(),
+    }),
+    handle: draftApproval,
+  },
+  'sign.submit': {
+    params: z.strictObject({
+      body: z.string().max(lineBytesMax),
+      sshsig: z.string().max(trustSshsigBytesMax),
+      key: z.string().optional(),
+    }),
+    handle: submitApproval,
   },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };

@@ -24,7 +24,7 @@ export interface Founding {
     readonly keyFile: string;
   };
   /** Signs in namespace memd-trust; gives the SSHSIG blob, base64. May ask a person. */
-  readonly sign: (message: string) => string;
+  readonly sign: (message: string) => Promise<string>;
 }
 
 /** Refuses MESH_EXISTS before anybody is asked for anything. */
@@ -50,7 +50,7 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
   try {
     requireNoMesh(home);
     const keys = await createKeys(home, { host });
-    const op = foundingOp(host, address, keys, founding);
+    const op = await foundingOp(host, address, keys, founding);
     const repository = await initRepository(home.repository, { host });
     await addTrustOps(repository, {
       ops: [op],
@@ -68,7 +68,12 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
   }
 }
 
-function foundingOp(host: string, address: string, keys: HostKeys, founding: Founding): { id: string; text: string } {
+async function foundingOp(
+  host: string,
+  address: string,
+  keys: HostKeys,
+  founding: Founding,
+): Promise<{ id: string; text: string }> {
   const { name, publicKey } = founding.signer;
   const by = { signer: name, key: publicKey.fingerprint };
   const body = genesisBody(
@@ -84,7 +89,7 @@ function foundingOp(host: string, address: string, keys: HostKeys, founding: Fou
   const op = finishTrustOp(body.value, {
     key: by.key,
     signer: by.signer,
-    sshsig: founding.sign(trustOpMessage(body.value)),
+    sshsig: await founding.sign(trustOpMessage(body.value)),
   });
   if (!op.ok) throw refused(op.detail);
   const { added, dropped } = addOps(emptyTrustSet(op.value.id), [op.value]);

@@ -1,6 +1,6 @@
 /** This host's own log: the only one that it writes. Validates, stamps, chains, signs, and makes batches durable. */
 import { randomBytes } from 'node:crypto';
-import { audienceOf, classOf, isClaim, makeBody, type Body, type BodyInput } from '../core/event.ts';
+import { audienceOf, classOf, isClaim, makeBody, type Auth, type Body, type BodyInput } from '../core/event.ts';
 import { draftLine, type LineDraft } from '../core/line.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import { lineBytesMax, transactionEventsMax } from '../core/limits.ts';
@@ -14,6 +14,20 @@ import { Refusal, type RefusalOptions } from './refusal.ts';
 export interface Transaction {
   readonly events: readonly BodyInput[];
   readonly session: string;
+  /** Events that a signer approved, of whichever host: their bodies stand as they are. They come before `events`. */
+  readonly approved?: readonly ApprovedBody[];
+}
+
+/** A body with an approval that has been verified. */
+export interface ApprovedBody {
+  readonly body: Body;
+  readonly auth: Auth;
+}
+
+/** What becomes one line. */
+export interface Said {
+  readonly body: Body;
+  readonly auth: Auth | null;
 }
 
 export interface Stamp {
@@ -90,6 +104,15 @@ function judgeRegistration(
   };
 }
 
+/** Checks that the mesh takes an approved event and that a line holds it. Refuses CLASS_UNKNOWN, AUDIENCE_UNKNOWN, EVENT_INVALID, LINE_TOO_LONG. */
+export function requireAppendable({ body, auth }: ApprovedBody, charter: Charter): void {
+  requireRegistered(body, charter, '');
+  const bytes = utf8Length(JSON.stringify(body)) + utf8Length(JSON.stringify(auth)) + envelopeBytesMax;
+  if (bytes <= lineBytesMax) return;
+  const hint = `say it anew and shorter: memctl sign ${body.subject} --help`;
+  throw tooLong(`with its approval ${body.kind} ${body.subject}`, bytes, hint);
+}
+
 /** Where a log ends: the next line is drafted after it. */
 export interface LogEnd {
   readonly host: string;
@@ -98,10 +121,10 @@ export interface LogEnd {
 }
 
 /** Drafts lines after `from`, chained, not yet signed. */
-export function draftLines(bodies: readonly Body[], from: LogEnd): LineDraft[] {
+export function draftLines(said: readonly Said[], from: LogEnd): LineDraft[] {
   let { seq, link } = from;
-  return bodies.map((body) => {
-    const draft = draftLine({ body, auth: null, log: from.host, seq: seq + 1, prev: link });
+  return said.map(({ body, auth }) => {
+    const draft = draftLine({ body, auth, log: from.host, seq: seq + 1, prev: link });
     ({ seq, link } = draft);
     return draft;
   });
@@ -130,13 +153,13 @@ function requireFits(body: Body, where: string): void {
   );
   if (longest + envelopeBytesMax < lineBytesMax / 2) return;
   const bytes = utf8Length(JSON.stringify(body)) + envelopeBytesMax;
-  if (bytes <= lineBytesMax) return;
-  throw new Refusal({
-    code: 'LINE_TOO_LONG',
-    message: `${where}${body.kind} ${body.subject} would be ${bytes} bytes; a line holds ${lineBytesMax}`,
-    hint: 'shorten its text; memory holds pointers, documents live in their home',
-    exit: 2,
-  });
+  const hint = 'shorten its text; memory holds pointers, documents live in their home';
+  if (bytes > lineBytesMax) throw tooLong(`${where}${body.kind} ${body.subject}`, bytes, hint);
+}
+
+function tooLong(what: string, bytes: number, hint: string): Refusal {
+  const message = `${what} would be ${bytes} bytes; a line holds ${lineBytesMax}`;
+  return new Refusal({ code: 'LINE_TOO_LONG', message, hint, exit: 2 });
 }
 
 /** The command that makes events of a kind; its help names the fields. Kinds without one come by append alone. */

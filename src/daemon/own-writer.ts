@@ -1,6 +1,6 @@
 /** The write path of this host's own log: from transactions to durable lines to answers. */
 import { isClaim, scopeOf, type Body, type BodyInput } from '../core/event.ts';
-import { eventsOf, eventView, idsWithPrefix, readState, type Fold } from '../core/fold/fold.ts';
+import { eventsOf, eventView, readState, type Fold } from '../core/fold/fold.ts';
 import { recordKey } from '../core/fold/state.ts';
 import { supersedesIdsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
@@ -12,7 +12,16 @@ import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
 import type { AppendedJson } from './api-types.ts';
 import { requireSoundHeads, type Beliefs } from './beliefs.ts';
 import { readVerifiedLog, type LogBook } from './log-book.ts';
-import { draftLines, makeBodies, signDrafts, type LogEnd, type Transaction } from './own-log.ts';
+import { fullIds } from './full-ids.ts';
+import {
+  draftLines,
+  makeBodies,
+  requireAppendable,
+  signDrafts,
+  type LogEnd,
+  type Said,
+  type Transaction,
+} from './own-log.ts';
 import { Refusal } from './refusal.ts';
 import { gateTransactions } from './secret-gate.ts';
 
@@ -50,13 +59,13 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       if (await tookOver(options, fold)) writer = undefined;
       const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
       const { prepared, denials } = await gateTransactions(made, fold, host);
-      const bodies = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      const said = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
       // The ledger comes last, so that the lines before it are those of the transactions, in their order.
-      bodies.push(...prepare({ events: denials, session: 'secret-gate' }, fold, options));
-      if (bodies.length === 0) return answer(prepared, [], fold);
+      said.push(...prepare({ events: denials, session: 'secret-gate' }, fold, options));
+      if (said.length === 0) return answer(prepared, [], fold);
       try {
         writer ??= await openWriter(options, fold);
-        const { lines, oid } = await write(writer, bodies, options);
+        const { lines, oid } = await write(writer, said, options);
         await beliefs.take(host, lines, oid);
         return answer(prepared, lines, fold);
       } catch (error) {
@@ -87,10 +96,13 @@ function requireSoundLog(book: LogBook, host: string): void {
   });
 }
 
-function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWriterOptions): readonly Body[] {
+function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWriterOptions): readonly Said[] {
+  const { approved = [] } = transaction;
+  for (const one of approved) requireAppendable(one, fold.charter);
   const stamp = { mesh: meshId, host, at: new Date().toISOString() };
   const events = transaction.events.map((event) => resolveReferences(event, fold, host));
-  return makeBodies({ ...transaction, events }, stamp, fold.charter);
+  const bodies = makeBodies({ ...transaction, events }, stamp, fold.charter);
+  return [...approved, ...bodies.map((body) => ({ body, auth: null }))];
 }
 
 /** Full ids for unique prefixes; a retract that names nothing withdraws this host's own live claims on the subject. */
@@ -102,34 +114,6 @@ function resolveReferences(event: BodyInput, fold: Fold, host: string): BodyInpu
     ...(supersedes === undefined ? {} : { supersedes: fullIds(supersedes, fold) }),
     ...(event.basis === undefined ? {} : { basis: fullIds(event.basis, fold) }),
   };
-}
-
-function fullIds(ids: readonly string[], fold: Fold): readonly string[] {
-  // What a client sends is judged by the format's own table, later: a list of anything, or no list at all.
-  return Array.isArray(ids)
-    ? ids.map((id: unknown) => (typeof id === 'string' ? fullId(id, fold) : id) as string)
-    : ids;
-}
-
-/** Refuses ID_UNKNOWN, ID_AMBIGUOUS. A full id need not be known: its event may not have arrived yet. */
-function fullId(id: string, fold: Fold): string {
-  if (!/^[0-9a-f]{8,63}$/.test(id)) return id;
-  const [found, second] = idsWithPrefix(fold, id, 2);
-  if (found === undefined) {
-    throw new Refusal({
-      code: 'ID_UNKNOWN',
-      message: `no event has an id that starts with ${id}`,
-      hint: 'memctl log SUBJECT shows ids',
-      exit: 7,
-    });
-  }
-  if (second === undefined) return found;
-  throw new Refusal({
-    code: 'ID_AMBIGUOUS',
-    message: `several events have ids that start with ${id}`,
-    hint: 'give more digits',
-    exit: 2,
-  });
 }
 
 function ownLiveClaims(event: BodyInput, fold: Fold, host: string): readonly string[] {
@@ -164,38 +148,38 @@ function tooManyClaims(subject: string, host: string, own: readonly string[]): R
 
 async function write(
   writer: LogWriter,
-  bodies: readonly Body[],
+  said: readonly Said[],
   { host, meshId, key, beliefs }: OwnWriterOptions,
 ): Promise<{ lines: readonly VerifiedLine[]; oid: string }> {
   const tip = beliefs.book.tip(host);
   const end: LogEnd = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
-  if (bodies.length < bulkLinesMin) {
-    const lines = await signDrafts(draftLines(bodies, end), key);
+  if (said.length < bulkLinesMin) {
+    const lines = await signDrafts(draftLines(said, end), key);
     return { lines, oid: (await writer.append(lines)).oid };
   }
   const lines: VerifiedLine[] = [];
-  const { oid } = await writer.appendBulk(signInSteps(bodies, { end, key, into: lines }));
+  const { oid } = await writer.appendBulk(signInSteps(said, { end, key, into: lines }));
   return { lines, oid };
 }
 
 /** Signs step by step while the steps before are being written; every line also goes to `into`. */
 async function* signInSteps(
-  bodies: readonly Body[],
+  said: readonly Said[],
   { end, key, into }: { readonly end: LogEnd; readonly key: SigningKey; readonly into: VerifiedLine[] },
 ): AsyncGenerator<readonly VerifiedLine[]> {
   const step = (from: LogEnd, start: number): { last: LogEnd; signing: Promise<VerifiedLine[]> } => {
-    const drafts = draftLines(bodies.slice(start, start + signStep), from);
+    const drafts = draftLines(said.slice(start, start + signStep), from);
     const last = drafts.at(-1);
     return { last: last === undefined ? from : { ...last, host: from.host }, signing: signDrafts(drafts, key) };
   };
   let next = step(end, 0);
   for (let start = signStep; ; start += signStep) {
     const { signing, last } = next;
-    if (start < bodies.length) next = step(last, start);
+    if (start < said.length) next = step(last, start);
     const signed = await signing;
     for (const line of signed) into.push(line);
     yield signed;
-    if (start >= bodies.length) return;
+    if (start >= said.length) return;
   }
 }
 
@@ -240,7 +224,7 @@ async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise
 }
 
 function answer(
-  prepared: readonly PromiseSettledResult<readonly Body[]>[],
+  prepared: readonly PromiseSettledResult<readonly Said[]>[],
   lines: readonly VerifiedLine[],
   fold: Fold,
 ): readonly PromiseSettledResult<readonly AppendedJson[]>[] {

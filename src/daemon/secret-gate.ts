@@ -5,9 +5,10 @@
 import { scanEvents, type SecretHit } from '../agent/secret-gate/scan-events.ts';
 import type { Body, BodyInput } from '../core/event.ts';
 import { eventsOf, eventView, type Fold } from '../core/fold/fold.ts';
+import type { Said } from './own-log.ts';
 import { Refusal } from './refusal.ts';
 
-type Settled = PromiseSettledResult<readonly Body[]>;
+type Settled = PromiseSettledResult<readonly Said[]>;
 
 /** What passed the gate, and the ledger entries of what did not. */
 export interface Gated {
@@ -18,7 +19,7 @@ export interface Gated {
 /** Scans the bodies of all transactions at once, before a line is built of any. Refuses SECRET_FOUND in their place. */
 export async function gateTransactions(prepared: readonly Settled[], fold: Fold, host: string): Promise<Gated> {
   const owners = prepared.flatMap((one, owner) =>
-    one.status === 'fulfilled' ? one.value.map((body, index) => ({ owner, index, body })) : [],
+    one.status === 'fulfilled' ? one.value.map(({ body }, index) => ({ owner, index, body })) : [],
   );
   const hits = await scanEvents(owners.map(({ body }) => body));
   if (hits.length === 0) return { prepared, denials: [] };

@@ -5,7 +5,14 @@ import { canonicalJson, type JsonObject } from '../src/crypto/canonical.ts';
 import { armorToBlob } from '../src/crypto/sshsig.ts';
 import { stamped } from '../test/lib/hosts-forge.ts';
 import { openApi } from './lib/api.ts';
-import { makePerson, requireEqual, requireServed, startMesh, type AuthorityMesh } from './lib/authority.ts';
+import {
+  makePerson,
+  requireEqual,
+  requireServed,
+  startMesh,
+  type AuthorityMesh,
+  type Person,
+} from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge, isolated } from './lib/hosts.ts';
 import { askMcpForTools } from './lib/mcp-tools.ts';
@@ -20,10 +27,10 @@ const memctl = join(import.meta.dirname, '..', 'bin', 'memctl');
 
 export async function run(context: DrillContext): Promise<void> {
   const mesh = await startMesh(context);
-  const sides = await makePark(context, mesh);
+  const ids = await makePark(context, mesh);
   execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', passphrase, '-f', mesh.craig.file]);
   const agent = await loadedAgent(context, mesh);
-  await refuseAll(context, mesh, { agent, sides });
+  await refuseAll(context, mesh, { agent, ids });
   await noTool(context, mesh);
   await noMethod(context, mesh);
   await confirmingAgent(context, mesh);
@@ -33,17 +40,28 @@ export async function run(context: DrillContext): Promise<void> {
 
 const subject = 'ssh-route/mini';
 
-async function makePark(context: DrillContext, mesh: AuthorityMesh): Promise<readonly string[]> {
-  const { beta, gamma, hosts } = mesh;
-  context.step('beta and gamma disagree, so that there is something to sign');
-  const said = (value: string): readonly string[] => ['assert', subject, '--value', value, '--home', 'file:notes.md'];
-  const sides = [
-    await beta.json<{ id: string }>(...said('direct')),
-    await gamma.json<{ id: string }>(...said('tunnel')),
-  ];
-  await gamma.json('assert', 'note/read', '--value', 'x', '--home', 'file:notes.md', '--lineage', 'untrusted');
+interface Ids {
+  /** A side of the park. */
+  readonly side: string;
+  readonly untrusted: string;
+  /** A signer beside craig, and a key that is none yet. */
+  readonly dana: Person;
+  readonly erin: Person;
+}
+
+async function makePark(context: DrillContext, mesh: AuthorityMesh): Promise<Ids> {
+  const { alpha, beta, gamma, hosts, folder } = mesh;
+  context.step('beta and gamma disagree, so that there is something to sign; dana is a signer too');
+  const said = (about: string, value: string, ...more: readonly string[]): readonly string[] => {
+    return ['assert', about, '--value', value, '--home', 'file:notes.md', ...more];
+  };
+  const { id: side } = await beta.json<{ id: string }>(...said(subject, 'direct'));
+  await gamma.json(...said(subject, 'tunnel'));
+  const { id: untrusted } = await gamma.json<{ id: string }>(...said('note/read', 'x', '--lineage', 'untrusted'));
+  const [dana, erin] = [makePerson(folder, 'dana'), makePerson(folder, 'erin')];
+  await alpha.json('signer', 'add', `${dana.file}.pub`, '--as', 'dana', '--scopes', '*,charter', '--yes');
   await converge(hosts);
-  return sides.map(({ id }) => id);
+  return { side, untrusted, dana, erin };
 }
 
 async function loadedAgent(context: DrillContext, mesh: AuthorityMesh): Promise<RunningAgent> {
@@ -56,20 +74,18 @@ async function loadedAgent(context: DrillContext, mesh: AuthorityMesh): Promise<
 }
 
 /** Everything that signs, each as a program would call it. */
-function signingCalls(mesh: AuthorityMesh, sides: readonly string[]): readonly (readonly string[])[] {
-  const other = makePerson(mesh.folder, 'dana');
-  const [side = ''] = sides;
+function signingCalls({ side, untrusted, erin }: Ids): readonly (readonly string[])[] {
   return [
     ['sign', subject, '--accept', side, '--yes'],
     ['sign', subject, '--value', 'bastion', '--home-ref', 'file:notes.md', '--yes'],
     ['sign', subject, '--retract', '--yes'],
-    ['sign', '--promote', side, '--yes'],
+    ['sign', '--promote', untrusted, '--yes'],
     ['sign', '--event', side, '--yes'],
     ['sign'],
-    ['signer', 'add', `${other.file}.pub`, '--as', 'dana', '--scopes', 'note/*', '--yes'],
+    ['signer', 'add', `${erin.file}.pub`, '--as', 'erin', '--scopes', 'note/*', '--yes'],
     ['signer', 'delegate', 'beta', '--subjects', 'ssh-route/*', '--lines', '200', '--yes'],
-    ['signer', 'rotate', 'craig', `${other.file}.pub`, '--as', 'craig-two', '--yes'],
-    ['signer', 'revoke', 'craig', '--yes'],
+    ['signer', 'rotate', 'dana', `${erin.file}.pub`, '--as', 'erin', '--yes'],
+    ['signer', 'revoke', 'dana', '--yes'],
     ['signer', 'protect'],
     ['policy', 'set', 'index.lines', '10', '--yes'],
     ['audience', 'add', 'ops', '--yes'],
@@ -83,10 +99,10 @@ function signingCalls(mesh: AuthorityMesh, sides: readonly string[]): readonly (
 async function refuseAll(
   context: DrillContext,
   mesh: AuthorityMesh,
-  { agent, sides }: { readonly agent: RunningAgent; readonly sides: readonly string[] },
+  { agent, ids }: { readonly agent: RunningAgent; readonly ids: Ids },
 ): Promise<void> {
   const { alpha } = mesh;
-  const calls = signingCalls(mesh, sides);
+  const calls = signingCalls(ids);
   context.step(`${calls.length} commands that sign, without a terminal; agent and helpers at hand would answer`);
   const helper = answeringHelper(mesh.folder, 'askpass', `echo '${passphrase}'`);
   const env = {

@@ -86,6 +86,18 @@ describe('fork', () => {
     expect([served('note/alpha'), served('note/beta')]).toEqual(['one', undefined]);
     expect(faults).toEqual({ alpha: 'SIGNATURE' });
   });
+
+  test('third-party-resign: the key of a host is no key of a signer, under its own name or under that of one', () => {
+    const mesh = signedMesh();
+    const asHost = { name: 'gamma', key: hostKeys['gamma'] ?? mallory.key };
+    const [own, stolen] = ['note/own', 'note/stolen'].map((subject) => mesh.body('gamma', fact(subject, 'evil')));
+    if (own === undefined || stolen === undefined) throw new Error('two bodies');
+    mesh.carry(own, { log: 'gamma', auth: approvalOf(own, { as: asHost }) });
+    mesh.carry(stolen, { log: 'gamma', auth: approvalOf(stolen, { as: craig, key: asHost.key }) });
+    const { served, alarms } = mesh.verdict();
+    expect([served('note/own'), served('note/stolen')]).toEqual([undefined, undefined]);
+    expect(alarms).toEqual(['FORGED note/stolen gamma', 'UNVERIFIABLE note/own gamma']);
+  });
 });
 
 describe('replay', () => {

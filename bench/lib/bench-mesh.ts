@@ -16,7 +16,18 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
     const ssh = keyOf(publicKeyOf(signingKeyFromSeed(sha256(`ssh:${name}`))));
     return [
       name,
-      { ...origin, name, sign, ssh, address: '', status: 'active', spans: [{ key: raw, from: 1, upto: null }] },
+      {
+        ...origin,
+        name,
+        sign,
+        ssh,
+        address: '',
+        status: 'active',
+        spans: [{ op: origin.op, key: raw, from: 1, upto: null }],
+        pins: [],
+        end: null,
+        fork: null,
+      },
     ];
   });
   const classes = Object.entries(defaultClasses).map(([name, fields]) => {
@@ -34,6 +45,8 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
     classes: new Map(classes),
     audiences: new Map(audiences),
     policy: new Map(),
+    delegations: [],
+    purges: new Map(),
     conflicts: [],
   };
   return { charter, trust: origin.op };

@@ -46,7 +46,10 @@ export function charterEntry(host: TestHost, address = ''): CharterHost {
     ssh: host.ssh,
     address,
     status: 'active',
-    spans: [{ key: host.sign.raw32 as Uint8Array, from: 1, upto: null }],
+    spans: [{ op: '0'.repeat(64), key: host.sign.raw32 as Uint8Array, from: 1, upto: null }],
+    pins: [],
+    end: null,
+    fork: null,
     op: '0'.repeat(64),
     by: { signer: 'test', key: host.sign.fingerprint },
   };

@@ -5,7 +5,8 @@
  */
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
-import type { Charter } from './trust/charter.ts';
+import type { Charter, CharterDelegation, CharterHost, CharterPurge, CharterSigner } from './trust/charter.ts';
+import type { Pin } from './trust/op-types.ts';
 
 /** Leaves by key. Mutable. `order`: the keys, sorted; null until a root is first asked for. */
 export interface StateTree {
@@ -60,14 +61,37 @@ function placeOf(order: readonly string[], key: string): number {
  */
 export function charterItems(charter: Charter): ReadonlyMap<string, JsonValue> {
   const items = new Map<string, JsonValue>();
-  for (const [name, { sign, ssh, address, status }] of charter.hosts) {
-    items.set(`host:${name}`, { address, sign: sign.text, ssh: ssh.text, status });
-  }
-  for (const [name, { key, scopes }] of charter.signers) items.set(`signer:${name}`, { key: key.text, scopes });
+  for (const [name, host] of charter.hosts) items.set(`host:${name}`, hostSays(host));
+  for (const [name, signer] of charter.signers) items.set(`signer:${name}`, signerSays(signer));
   for (const [name, { claims, revise }] of charter.classes) items.set(`class:${name}`, { claims, revise });
   for (const [name, { includes }] of charter.audiences) items.set(`audience:${name}`, { includes });
   for (const [name, { value }] of charter.policy) items.set(`policy:${name}`, { value });
+  for (const delegation of charter.delegations) items.set(`delegation:${delegation.op}`, delegationSays(delegation));
+  for (const [id, purge] of charter.purges) items.set(`purge:${id}`, purgeSays(purge));
   return items;
+}
+
+/** Where its log is pinned and cut goes with the host: hosts that differ in it use different lines. */
+function hostSays({ sign, ssh, address, status, pins, end, fork }: CharterHost): JsonValue {
+  return { address, end, fork, pins: pins.map(pinSays), sign: sign.text, ssh: ssh.text, status };
+}
+
+function signerSays({ key, scopes, status, revocations }: CharterSigner): JsonValue {
+  const marks = revocations.map((one) => Object.fromEntries([...one.marks].map(([log, pin]) => [log, pinSays(pin)])));
+  return { key: key.text, marks, scopes, status };
+}
+
+function delegationSays({ host, key, subjects, kinds, from, upto }: CharterDelegation): JsonValue {
+  return { from, host, key: key.text, kinds, subjects, upto };
+}
+
+/** What a purge makes of an event: its skeleton, and how far its edges reach. Pure. */
+export function purgeSays({ scopes, target }: CharterPurge): JsonValue {
+  return { scopes, target: { ...target } };
+}
+
+function pinSays({ seq, link }: Pin): JsonValue {
+  return { link, seq };
 }
 
 /** The leaf of every charter item. Pure. */

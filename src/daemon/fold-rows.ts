@@ -7,26 +7,31 @@ import type { AlarmRow, EventRow, LineRow, RecordRow } from '../store/database-r
 
 /** Row of an event. Everything but id, body and subject is display of what the fold decided. */
 export function eventRow(view: EventView): EventRow {
-  const { body, lines } = view;
+  const { body, lines, purge } = view;
   const place = view.place ?? lines[0] ?? { log: '', seq: 0 };
   return {
     id: view.id,
     subject: view.subject ?? '',
-    scope: body === null ? '*' : scopeOf(body),
-    host: body?.host ?? place.log,
-    kind: body?.kind ?? '',
+    scope: purge?.target.scope ?? (body === null ? '*' : scopeOf(body)),
+    host: purge?.target.host ?? body?.host ?? place.log,
+    kind: purge?.target.kind ?? body?.kind ?? '',
     level: view.level,
     status: view.status,
     at: body?.at ?? '',
     log: place.log,
     seq: place.seq,
     body: body === null ? '' : JSON.stringify(body),
-    view: JSON.stringify({ by: view.by, lines, reason: view.reason, signers: view.signers, stale: view.stale }),
+    view: JSON.stringify(storedView(view)),
   };
 }
 
-/** What the `view` column holds. */
-export type StoredView = Pick<EventView, 'by' | 'lines' | 'reason' | 'signers' | 'stale'>;
+/** What the `view` column holds. No `purge`: the event is not purged. */
+export type StoredView = Pick<EventView, 'by' | 'lines' | 'reason' | 'signers' | 'stale'> &
+  Partial<Pick<EventView, 'purge'>>;
+
+function storedView({ by, lines, reason, signers, stale, purge }: EventView): StoredView {
+  return { by, lines, reason, signers, stale, ...(purge === null ? {} : { purge }) };
+}
 
 /** What the `record` column holds: the record, and how many events the subject has, whatever their scope. */
 export interface StoredRecord {

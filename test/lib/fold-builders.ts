@@ -15,7 +15,9 @@ import {
 } from '../../src/core/fold/fold.ts';
 import { recordKey, type EventView, type SubjectRecord } from '../../src/core/fold/state.ts';
 import type { Charter } from '../../src/core/trust/charter.ts';
+import type { PurgeSkeleton } from '../../src/core/trust/op-types.ts';
 import { scopeCovers } from '../../src/core/trust/scope.ts';
+import { sha256Hex } from '../../src/crypto/hash.ts';
 
 export const meshId = 'a'.repeat(64);
 export const trust = 'b'.repeat(64);
@@ -26,11 +28,35 @@ export interface CharterInput {
   readonly signers?: Readonly<Record<string, readonly string[]>>;
   readonly classes?: Readonly<Record<string, ClassInput>>;
   readonly audiences?: Readonly<Record<string, readonly string[]>>;
+  /** By signer, the marks of each revocation in force: per log a seq, or a seq and the link that must stand there. */
+  readonly revoked?: Readonly<Record<string, readonly Marks[]>>;
+  readonly delegations?: readonly DelegationInput[];
+  readonly purges?: readonly PurgeInput[];
+  /** Hosts that changed their key, and the last seq of the old one. */
+  readonly rekeyed?: Readonly<Record<string, number>>;
 }
 
-/** craig may approve everything, bob only subjects of note/two. */
+export type Marks = Readonly<Record<string, number | { readonly seq: number; readonly link: string }>>;
+
+export interface DelegationInput {
+  readonly host: string;
+  readonly subjects?: readonly string[];
+  readonly kinds?: readonly Kind[];
+  readonly from?: number;
+  readonly upto: number;
+  /** The key that it names: the host's first one, or the one after its rekey. */
+  readonly key?: 'first' | 'second';
+}
+
+/** `scopes`: of the signer who purged. */
+export interface PurgeInput {
+  readonly target: PurgeSkeleton;
+  readonly scopes?: readonly string[];
+}
+
+/** craig and dana may approve everything, bob only subjects of note/two. */
 export const usualCharter = {
-  signers: { craig: ['*'], bob: ['note/two*'] },
+  signers: { craig: ['*'], bob: ['note/two*'], dana: ['*'] },
   classes: {
     note: { revise: 'mesh', claims: 'fact' },
     lesson: { revise: 'mesh', claims: 'rule' },
@@ -43,9 +69,25 @@ export const usualCharter = {
 /** A charter without hosts: the fold asks it for signers, classes and audiences only. */
 export function fakeCharter(input: CharterInput = usualCharter): Charter {
   const origin = { op: 'c'.repeat(64), by: { signer: 'craig', key: 'SHA256:x' } };
-  const signers = Object.entries(input.signers ?? usualCharter.signers).map(([name, scopes]) => [
-    name,
-    { ...origin, name, key: { text: `key of ${name}` }, scopes, rank: 0 },
+  const signers = Object.entries(input.signers ?? usualCharter.signers).map(([name, scopes]) => {
+    const revocations = (input.revoked?.[name] ?? []).map((marks) => ({ ...origin, marks: marksOf(marks) }));
+    const status = revocations.length === 0 ? 'active' : 'revoked';
+    return [name, { ...origin, name, key: { text: `key of ${name}` }, scopes, rank: 0, status, revocations }];
+  });
+  const hosts = ['alpha', 'beta', 'gamma'].map((name) => [name, { ...origin, name, ...hostFields(input, name) }]);
+  const delegations = (input.delegations ?? []).map(({ host, key = 'first', ...rest }, i) => ({
+    ...origin,
+    op: i.toString(16).padStart(64, 'd'),
+    host,
+    key: fakeKey(`${host} ${key}`),
+    subjects: ['*'],
+    kinds: ['assert', 'lesson', 'retract', 'question', 'decision', 'observe', 'pin'],
+    from: 1,
+    ...rest,
+  }));
+  const purges = (input.purges ?? []).map(({ target, scopes = ['*'] }) => [
+    target.id,
+    { ...origin, scopes, reason: 'secret', target },
   ]);
   const classes = Object.entries(input.classes ?? usualCharter.classes).map(([name, fields]) => [
     name,
@@ -58,22 +100,56 @@ export function fakeCharter(input: CharterInput = usualCharter): Charter {
   return {
     meshId,
     name: 'test',
-    hosts: new Map(),
+    hosts: new Map(hosts as never),
     signers: new Map(signers as never),
     classes: new Map(classes as never),
     audiences: new Map(audiences as never),
     policy: new Map(),
+    delegations: delegations as never,
+    purges: new Map(purges as never),
     conflicts: [],
   };
 }
 
-/** Approvals whose `sshsig` is `good` are good; `odd` ones are of a sort that cannot be checked. */
+function hostFields({ rekeyed }: CharterInput, name: string): object {
+  const [first, second] = [fakeKey(`${name} first`), fakeKey(`${name} second`)];
+  const upto = rekeyed?.[name] ?? null;
+  const spans = [
+    { op: '', key: first.raw32, from: 1, upto },
+    ...(upto === null ? [] : [{ op: '', key: second.raw32, from: upto + 1, upto: null }]),
+  ];
+  const current = upto === null ? first : second;
+  return { sign: current, ssh: current, address: '', status: 'active', spans, pins: [], end: null, fork: null };
+}
+
+function fakeKey(text: string): { text: string; raw32: Uint8Array } {
+  return { text, raw32: new TextEncoder().encode(text) };
+}
+
+function marksOf(marks: Marks): ReadonlyMap<string, { seq: number; link: string }> {
+  return new Map(
+    Object.entries(marks).map(([log, mark]) => [
+      log,
+      typeof mark === 'number' ? { seq: mark, link: fakeLink(log, mark) } : mark,
+    ]),
+  );
+}
+
+/** The link that the fake line at this place has, whatever it carries. */
+function fakeLink(log: string, seq: number): string {
+  return `${log} ${seq}`;
+}
+
+/**
+ * Approvals whose `sshsig` is `good` are good, whatever they stand beside; those that say `for ID` are good for that event
+ * alone; `odd` ones are of a sort that cannot be checked.
+ */
 export const fakePorts: FoldPorts = {
-  approve: (charter, auth, _message, subject) => {
+  approve: (charter, auth, message, subject) => {
     const signer = charter.signers.get(auth.signer);
     if (signer === undefined) return 'unknown';
     if (auth.sshsig === 'odd') return 'unsupported';
-    if (auth.sshsig !== 'good') return 'forged';
+    if (auth.sshsig !== 'good' && auth.sshsig !== `for ${sha256Hex(message)}`) return 'forged';
     return scopeCovers(signer.scopes, subject) ? 'ok' : 'out-of-scope';
   },
 };
@@ -105,7 +181,7 @@ export function fakeLine(place: { log: string; seq: number }, body: Body, carria
     body: fault === undefined ? body : null,
     fault: fault ?? null,
     held: fault === 'FIELD_VALUE' ? { subject: body.subject, scope: body.scope ?? '*' } : null,
-    link: meshId,
+    link: fakeLink(place.log, place.seq),
     sig: '',
     text: '',
   };

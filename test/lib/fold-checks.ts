@@ -48,6 +48,18 @@ export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleS
       classes: charter.classes,
       audiences: charter.audiences,
       scopes: (signer) => charter.signers.get(signer)?.scopes ?? [],
+      revocations: (signer) => charter.signers.get(signer)?.revocations.map(({ marks }) => marks) ?? [],
+      delegations: charter.delegations.map((delegation) => ({
+        ...delegation,
+        underKey: (seq) =>
+          charter.hosts
+            .get(delegation.host)
+            ?.spans.some(
+              ({ key, from, upto }) =>
+                from <= seq && seq <= (upto ?? seq) && String(key) === String(delegation.key.raw32),
+            ) === true,
+      })),
+      purges: charter.purges,
       covers: scopeCovers,
       approve: (auth, message, subject) => fakePorts.approve(charter, auth, message, subject),
     },
@@ -81,6 +93,7 @@ export type Broken = string | undefined;
 /** S1 and S5, judged from the lines alone: they know nothing of edges but what signers signed. */
 export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   const views = viewsOf(fold).filter(({ body }) => body !== null);
+  const purged = viewsOf(fold).flatMap(({ purge, level }) => (purge !== null && level === 'signed' ? purge : []));
   const signs = (view: EventView, subject: string): boolean =>
     view.signers.some((name) =>
       [view.subject ?? '', subject].every((s) => scopeCovers(charter.signers.get(name)?.scopes ?? [], s)),
@@ -94,6 +107,10 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
         (view.body?.supersedes ?? []).filter((id) => signs(view, eventView(fold, id)?.subject ?? '?')),
       ),
   );
+  for (const { scopes: reach, target } of purged) {
+    if (!['assert', 'lesson', 'retract'].includes(target.kind)) continue;
+    for (const id of target.supersedes) if (scopeCovers(reach, eventView(fold, id)?.subject ?? '?')) dead.add(id);
+  }
   const live = said.filter((view) => isClaim(view) && !dead.has(view.id));
   for (const record of readState(fold).records.values()) {
     const { subject, scope, served } = record;
@@ -116,15 +133,56 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   return undefined;
 }
 
-/** An unsigned attack by `host`. `undisputed`: claims that nobody disputed before, in the sense of R3.7. */
+/**
+ * A1 to A5: what nobody without a signer's key may do, whoever and however many they are. Read off the two folds; what
+ * edges are and how they are judged is no part of it.
+ */
+export function brokenAuthority(before: Fold, after: Fold): Broken {
+  for (const was of readState(before).records.values()) {
+    const is = readState(after).records.get(recordKey(was.subject, was.scope));
+    const broken = is === undefined ? 'a record is gone' : brokenRecord(before, after, { was, is });
+    if (broken !== undefined) return `${broken}: ${was.subject} ${was.scope}`;
+  }
+  for (const node of before.nodes.values()) {
+    const now = after.nodes.get(node.id);
+    if (node.withdrawnBySigned && now?.withdrawnBySigned !== true)
+      return `A3 what a signer withdrew is no longer withdrawn: ${node.id}`;
+    if (node.status === 'purged' && now?.status !== 'purged') return `A4 a purged event came back: ${node.id}`;
+    if (node.level === 'signed' && now?.level !== 'signed') return `A2 an approval stopped counting: ${node.id}`;
+    if (node.level === 'unsigned' && now !== undefined && now.level !== 'unsigned')
+      return `A2 an event gained the level ${now.level}: ${node.id}`;
+  }
+  return charterIn(before) === charterIn(after) ? undefined : 'A5 the charter is another one';
+}
+
+function brokenRecord(
+  before: Fold,
+  after: Fold,
+  { was, is }: { readonly was: SubjectRecord; readonly is: SubjectRecord },
+): Broken {
+  if (was.flags.includes('pinned') !== is.flags.includes('pinned')) return 'A2 a pin appeared or is gone';
+  const claim = was.served === null ? undefined : must(eventView(before, was.served));
+  if (claim?.level !== 'signed') return undefined;
+  const shown = is.served === null ? undefined : must(eventView(after, is.served));
+  if (shown?.level !== 'signed') return 'A1 a signed subject serves nothing signed';
+  return keyOf(shown) === keyOf(claim) ? undefined : 'A1 a signed subject serves something else';
+}
+
+/** Everything that the root has of the charter. Names of records hold a slash, those of charter items a colon first. */
+function charterIn(fold: Fold): string {
+  const items = [...fold.tree.leaves].filter(([key]) => !key.includes(' '));
+  return JSON.stringify([readState(fold).trust, items.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+}
+
+/** An unsigned attack by `hosts`. `undisputed`: claims that nobody disputed before, in the sense of R3.7. */
 export interface Attack {
   readonly before: Fold;
   readonly after: Fold;
-  readonly host: string;
+  readonly hosts: ReadonlySet<string>;
   readonly undisputed: ReadonlySet<string>;
 }
 
-/** D1, D2, Q1, S1b, R1, R2: what an unsigned attack by one host may never do to what was before. */
+/** D1, D2, Q1, S1b, R1, R2: what an unsigned attack by some hosts may never do to what was before. */
 export function brokenByAttack(attack: Attack): Broken {
   for (const subject of subjects) {
     for (const scope of scopes) {
@@ -133,7 +191,7 @@ export function brokenByAttack(attack: Attack): Broken {
       if (was === undefined) continue;
       const broken =
         is === undefined ? 'a record is gone' : (brokenDispute(attack, was, is) ?? brokenService(attack, was, is));
-      if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${attack.host}`;
+      if (broken !== undefined) return `${broken}: ${subject} ${scope} by ${[...attack.hosts].join(' ')}`;
     }
   }
   return undefined;
@@ -143,8 +201,8 @@ export function brokenByAttack(attack: Attack): Broken {
  * D1 and D2 speak of claims in dispute as R3.7 has it. A claim can be parked without that: when the one revision of it
  * lapsed because its host narrowed or took back its word. Whoever revises such a claim settles nothing between others.
  */
-function brokenDispute({ before, after, host, undisputed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
-  const open = openQuestions(before, was).filter((view) => view.body?.host !== host);
+function brokenDispute({ before, after, hosts, undisputed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
+  const open = openQuestions(before, was).filter((view) => !hosts.has(view.body?.host ?? ''));
   if (open.some(({ id }) => eventView(after, id)?.status !== 'open'))
     return 'Q1 the question of another host was closed';
   if (was.status !== 'parked' || is.status === 'parked') return undefined;
@@ -152,7 +210,10 @@ function brokenDispute({ before, after, host, undisputed }: Attack, was: Subject
     .map((id) => must(eventView(before, id)))
     .filter(
       (view) =>
-        view.reason === 'PARKED' && view.body?.host !== host && view.level === 'unsigned' && !undisputed.has(view.id),
+        view.reason === 'PARKED' &&
+        !hosts.has(view.body?.host ?? '') &&
+        view.level === 'unsigned' &&
+        !undisputed.has(view.id),
     );
   const keys = new Set(others.map(keyOf));
   if (keys.size >= 2) return 'D1 a dispute between two hosts was settled by a third';
@@ -161,18 +222,18 @@ function brokenDispute({ before, after, host, undisputed }: Attack, was: Subject
   return inFavour ? 'D2 a party settled its own dispute in its favour' : undefined;
 }
 
-function brokenService({ before, after, host }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
+function brokenService({ before, after, hosts }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
   if (was.served === null) return undefined;
   const claim = must(eventView(before, was.served));
   const shown = is.served === null ? undefined : eventView(after, is.served);
   if (claim.level === 'signed') return shown?.level === 'signed' ? undefined : 'S1b signed truth stopped being served';
-  if (was.status !== 'served' || claim.body?.host === host) return undefined;
+  if (was.status !== 'served' || hosts.has(claim.body?.host ?? '')) return undefined;
   const ownWord = viewsOf(before).some(
-    (view) => view.body?.host === host && view.subject === was.subject && keyOf(view) === keyOf(claim),
+    (view) => hosts.has(view.body?.host ?? '') && view.subject === was.subject && keyOf(view) === keyOf(claim),
   );
   const nothingLeft = is.served === null && is.parked.count === 0;
   if (nothingLeft && !ownWord) return "R1 another host's belief was removed and nothing is left";
-  const replaced = shown !== undefined && shown.body?.host === host && keyOf(shown) !== keyOf(claim);
+  const replaced = shown !== undefined && hosts.has(shown.body?.host ?? '') && keyOf(shown) !== keyOf(claim);
   if (!replaced) return undefined;
   // Parked: a signer withdrew what it says, and the attacker showed the withdrawn body. Else it was revised.
   const named = eventView(after, claim.id)?.status === 'parked' || is.flags.includes('revised');

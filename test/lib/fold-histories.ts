@@ -1,7 +1,8 @@
 /**
- * Random hostile histories for the fold, drawn from one seed: three hosts, a signer of everything (craig), one of
- * note/two only (bob), bad approvals, other hosts' bodies re-appended, untrusted lineage, observations that move,
- * bodies that cannot be read. Kinds of attack as in the design's fold-attacks prototype.
+ * Random hostile histories for the fold, drawn from one seed: three hosts, two signers of everything (craig, and dana, who
+ * may be revoked), one of note/two only (bob), bad approvals, other hosts' bodies re-appended, untrusted lineage,
+ * observations that move, bodies that cannot be read. Kinds of attack as in the design's fold-attacks prototype. What
+ * the charter says of them: fold-charters.ts.
  */
 import type { Body, Kind } from '../../src/core/event.ts';
 import { eventId } from '../../src/core/event.ts';
@@ -58,7 +59,11 @@ function friendlyHistory(random: Random): readonly Step[] {
       body['value'] = `v${Math.floor(index / 3) + Math.floor(random() * 2)}`;
     const over = idsOf(random, recent, 1 + Math.floor(random() * 3));
     if (over.length > 0 && !bare.includes(body['kind'] as Kind)) body['supersedes'] = over;
-    steps.push({ log: host, body: body as unknown as Body, carriage: random() < 0.05 ? { sign: 'craig' } : {} });
+    steps.push({
+      log: host,
+      body: body as unknown as Body,
+      carriage: random() < 0.07 ? { sign: pick(random, ['craig', 'dana']) } : {},
+    });
   }
   return steps;
 }
@@ -81,7 +86,7 @@ function hostileHistory(random: Random): readonly Step[] {
     known.push(body);
     // Now and then an event is named before, or without, being shown.
     if (random() < 0.04) continue;
-    steps.push({ log: host, body, carriage: body.kind === 'observe' ? {} : approvalOf(random) });
+    steps.push({ log: host, body, carriage: body.kind === 'observe' && random() < 0.8 ? {} : approvalOf(random) });
   }
   return steps;
 }
@@ -153,8 +158,9 @@ function approvalOf(random: Random): Carriage {
   const dice = random();
   if (dice < 0.15) return { sign: 'craig' };
   if (dice < 0.2) return { sign: 'bob' };
-  if (dice < 0.22) return { sign: 'craig', sshsig: 'bad' };
-  if (dice < 0.23) return { fault: 'FIELD_VALUE' };
+  if (dice < 0.27) return { sign: 'dana' };
+  if (dice < 0.29) return { sign: 'craig', sshsig: 'bad' };
+  if (dice < 0.3) return { fault: 'FIELD_VALUE' };
   return {};
 }
 
@@ -163,13 +169,14 @@ function randomCarriage(random: Random): Carriage {
     {},
     { sign: 'craig' },
     { sign: 'bob' },
+    { sign: 'dana' },
     { sign: 'craig', sshsig: 'bad' },
     { sign: 'craig', sshsig: 'odd' },
     { sign: 'mallory' },
     { fault: 'UNKNOWN_VERSION' },
     { fault: 'HOLE' },
   ];
-  return random() < 0.8 ? pick(random, approvals.slice(0, 4)) : pick(random, approvals);
+  return random() < 0.8 ? pick(random, approvals.slice(0, 5)) : pick(random, approvals);
 }
 
 const kinds: readonly (readonly [Kind, number])[] = [
@@ -179,15 +186,16 @@ const kinds: readonly (readonly [Kind, number])[] = [
   ['question', 0.82],
   ['decision', 0.86],
   ['propose', 0.89],
-  ['observe', 0.97],
-  ['pin', 0.98],
+  ['observe', 0.96],
+  ['pin', 0.985],
   ['deny', 1],
 ];
 
 /** Kinds that name no other event and have no lineage. */
 const bare: readonly Kind[] = ['observe', 'pin', 'deny'];
 
-function randomBody(random: Random, host: string, known: readonly Body[], about?: string): Body {
+/** An event of `host` that may name what is known, on `about` or on any subject. */
+export function randomBody(random: Random, host: string, known: readonly Body[], about?: string): Body {
   const subject = about ?? (random() < 0.01 ? 'nope/one' : pick(random, random() < 0.7 ? ['note/one'] : subjects));
   const dice = random();
   const kind = kinds.find(([, below]) => dice < below)?.[0] ?? 'deny';

@@ -71,7 +71,9 @@ type Withdrawers = (ev: Ev) => readonly Ev[];
 /** R4.2 to R4.8 */
 function caseOf(judged: Judged, withdrawers: Withdrawers, subject: string, scope: string): Case {
   const members = judged.all.filter((ev) => ev.subject === subject && ['*', scope].includes(ev.scope));
-  const live = members.filter((ev) => isClaim(ev) && takesPart(ev) && withdrawers(ev).length === 0);
+  const live = members.filter(
+    (ev) => isClaim(ev) && takesPart(ev) && withdrawers(ev).length === 0 && ev.purge === undefined,
+  );
   const parked = new Map<Ev, string>();
   for (const ev of live) if (judged.saidAgain(ev, scope)) parked.set(ev, 'WITHDRAWN_KEY');
   for (const ev of live) if (judged.aimsAbove(ev)) parked.set(ev, 'UNSIGNED_OVER_SIGNED');
@@ -103,8 +105,8 @@ function concededIn(
   if (status !== 'served') return [];
   return members.filter((ev) => {
     const by = withdrawers(ev);
-    if (!isClaim(ev) || !takesPart(ev) || ev.key === served?.key || by.length === 0 || judged.bySigned(ev))
-      return false;
+    if (!isClaim(ev) || !takesPart(ev) || ev.purge !== undefined) return false;
+    if (ev.key === served?.key || by.length === 0 || judged.bySigned(ev)) return false;
     const others = agreeing.filter((claim) => hostOf(claim) !== hostOf(ev));
     const apart = others.every((claim) => ![...judged.below(claim), ...judged.over(claim)].includes(ev));
     return by.every((from) => hostOf(from) === hostOf(ev)) && others.length > 0 && apart;
@@ -113,16 +115,18 @@ function concededIn(
 
 function recordOf(judged: Judged, withdrawers: Withdrawers, one: Case): JsonValue {
   const { subject, scope, members, status, served, agreeing, parked } = one;
-  const open = members.filter((ev) => ev.held === null && withdrawers(ev).length === 0);
+  const kept = members.filter(({ purge }) => purge === undefined);
+  const open = kept.filter((ev) => ev.held === null && withdrawers(ev).length === 0);
   const count = (kind: string): number => open.filter((ev) => takesPart(ev) && ev.body?.kind === kind).length;
   const bearsWithin = (ev: Ev): boolean => judged.inEffect.some(([e, t]) => e === ev && t.subject === subject);
   const others = agreeing.filter((ev) => ev !== served);
   const counts = {
-    corrections: members.filter((ev) => isClaim(ev) && takesPart(ev) && bearsWithin(ev)).length,
+    corrections: kept.filter((ev) => isClaim(ev) && takesPart(ev) && bearsWithin(ev)).length,
     decisions: count('decision'),
-    held: members.filter(({ held }) => held !== null).length,
+    held: kept.filter(({ held }) => held !== null).length,
     live: count('assert') + count('lesson'),
     proposals: count('propose'),
+    purged: members.length - kept.length,
     quarantined: open.filter(({ quar }) => quar !== null).length,
     questions: count('question'),
   };
@@ -130,6 +134,8 @@ function recordOf(judged: Judged, withdrawers: Withdrawers, one: Case): JsonValu
     conceded: concededIn(judged, withdrawers, one).length > 0,
     held: counts.held > 0,
     'homes-differ': others.some(({ body }) => body?.home !== undefined && body.home !== served?.body?.home),
+    pinned: open.some((ev) => takesPart(ev) && ev.level === 2 && ev.body?.kind === 'pin'),
+    purged: counts.purged > 0,
     quarantined: counts.quarantined > 0,
     revised: members.some((ev) => judged.revisions.some(([, t]) => t === ev)),
     'signers-disagree': [...parked.values()].includes('SIGNERS_DISAGREE'),
@@ -161,11 +167,14 @@ function offencesOf(judged: Judged, withdrawers: Withdrawers, cases: readonly Ca
   const offences: Offence[] = [];
   const add = (kind: string, host: string | null, ev: Ev, unit = ev.id): void =>
     void offences.push({ kind, host, ev, unit });
-  for (const ev of judged.all) {
+  for (const ev of judged.all.filter(({ purge }) => purge === undefined)) {
     for (const line of ev.lines) {
-      const alarm = alarmOfVerdict[judged.verdict(ev, line) ?? ''];
+      const verdict = judged.verdict(ev, line);
+      const revoked = verdict === 'ok' && !judged.standing(ev, line.auth?.signer ?? '');
+      const alarm = revoked ? 'REVOKED' : alarmOfVerdict[verdict ?? ''];
       if (alarm !== undefined) add(alarm, line.log, ev, `${line.log} ${line.seq}`);
-      const ofBody = ev.held !== null && !['FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE', 'UNPROVEN'].includes(ev.held);
+      const ofLines = ['REVOKED', 'FORGED', 'UNVERIFIABLE', 'OUT_OF_SCOPE', 'UNPROVEN'];
+      const ofBody = ev.held !== null && !ofLines.includes(ev.held);
       if (ofBody) add(ev.held ?? '', line.log, ev);
     }
     if (judged.aimsAbove(ev)) add('UNSIGNED_OVER_SIGNED', hostOf(ev), ev);
@@ -179,7 +188,8 @@ function offencesOf(judged: Judged, withdrawers: Withdrawers, cases: readonly Ca
       else if (reason !== 'UNSIGNED_OVER_SIGNED') add(reason, hostOf(ev), ev);
     }
     for (const ev of concededIn(judged, withdrawers, one)) add('CONCEDED', hostOf(ev), ev);
-    const barred = one.members.filter((ev) => ev.held === null && ev.quar !== null && withdrawers(ev).length === 0);
+    const quarantined = one.members.filter((ev) => ev.held === null && ev.quar !== null && ev.purge === undefined);
+    const barred = quarantined.filter((ev) => withdrawers(ev).length === 0);
     const disagreeing = barred.filter((ev) => one.served !== undefined && isClaim(ev) && ev.key !== one.served.key);
     for (const ev of disagreeing) add('UNTRUSTED_DISAGREES', hostOf(ev), ev);
   }
@@ -198,6 +208,7 @@ function reportsOf(offences: readonly Offence[]): Readonly<Record<string, JsonVa
 }
 
 function statusOf(judged: Judged, by: readonly Ev[], ev: Ev, own: Case | undefined): readonly [string, string | null] {
+  if (ev.purge !== undefined) return ['purged', null];
   if (ev.held !== null) return ['held', ev.held];
   if (by.length > 0) {
     if (ev.body?.kind === 'question') return ['closed', null];

@@ -4,6 +4,7 @@
  * chapter State is in fold-state.ts.
  */
 import { canonicalJson, type JsonValue } from '../../src/crypto/canonical.ts';
+import { sha256Hex } from '../../src/crypto/hash.ts';
 import type { Auth, Body } from '../../src/core/event.ts';
 
 export interface OracleLine {
@@ -15,18 +16,46 @@ export interface OracleLine {
   readonly body: Body | null;
   readonly fault: string | null;
   readonly held: { readonly subject: string; readonly scope: string } | null;
+  readonly link: string;
+}
+
+/** A delegation, and in which stretches of the log (both ends included) its key is the key of the log. */
+export interface OracleDelegation {
+  readonly host: string;
+  readonly subjects: readonly string[];
+  readonly kinds: readonly string[];
+  readonly from: number;
+  readonly upto: number;
+  readonly underKey: (seq: number) => boolean;
+}
+
+/** A purge of one event. */
+export interface OraclePurge {
+  readonly scopes: readonly string[];
+  readonly target: {
+    readonly [field in 'host' | 'kind' | 'subject' | 'scope' | 'audience' | 'lineage' | 'level']: string;
+  } & {
+    readonly [field in 'key' | 'home' | 'digest']: string | null;
+  } & { readonly [field in 'supersedes' | 'basis']: readonly string[] };
 }
 
 export interface OracleCharter {
   readonly meshId: string;
   readonly scopes: (signer: string) => readonly string[];
+  /** Of every revocation in force the marks, by log. */
+  readonly revocations: (signer: string) => readonly ReadonlyMap<string, { seq: number; link: string }>[];
+  readonly delegations: readonly OracleDelegation[];
+  readonly purges: ReadonlyMap<string, OraclePurge>;
   readonly classes: ReadonlyMap<string, { readonly revise: string | null; readonly claims: string | null }>;
   readonly audiences: ReadonlyMap<string, { readonly includes: readonly string[] }>;
   readonly covers: (scopes: readonly string[], subject: string) => boolean;
   readonly approve: (auth: Auth, message: string, subject: string) => string;
 }
 
-/** An event and what R0 to R2 say of it. `level` is 0 for unsigned and 2 for signed; `quar` is why it is quarantined. */
+/**
+ * An event and what R0 to R2 say of it. `level` is 0 for unsigned, 1 for delegated, 2 for signed; `quar` is why it is
+ * quarantined; `body` of a purged event is what its skeleton says.
+ */
 export interface Ev {
   readonly id: string;
   readonly lines: OracleLine[];
@@ -34,6 +63,7 @@ export interface Ev {
   subject: string | null;
   scope: string;
   key: string | null;
+  readonly purge: OraclePurge | undefined;
   level: number;
   place: OracleLine | undefined;
   held: string | null;
@@ -47,6 +77,7 @@ export interface Judged {
   readonly all: readonly Ev[];
   readonly has: (id: string) => boolean;
   readonly verdict: (ev: Ev, line: OracleLine) => string | null;
+  readonly standing: (ev: Ev, signer: string) => boolean;
   readonly bearsAny: (ev: Ev) => boolean;
   readonly aimsAbove: (ev: Ev) => boolean;
   readonly saidAgain: (ev: Ev, scope: string) => boolean;
@@ -79,23 +110,39 @@ export function isBefore(a: OracleLine, b: OracleLine): boolean {
 }
 
 export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Judged {
-  const evs = gatherEvents(lines);
+  const evs = gatherEvents(charter, lines);
   const all = [...evs.values()];
   const verdict: Judged['verdict'] = (ev, line) =>
-    line.auth === null || ev.body === null || line.fault !== null
+    line.auth === null || ev.body === null || ev.purge !== undefined || line.fault !== null
       ? null
       : charter.approve(line.auth, canonicalJson(ev.body as unknown as JsonValue), ev.body.subject);
+  const approved = (ev: Ev, signer: string): OracleLine[] =>
+    ev.lines.filter((line) => line.auth?.signer === signer && verdict(ev, line) === 'ok');
+  const standing: Judged['standing'] = (ev, signer) =>
+    charter.revocations(signer).every((marks) =>
+      approved(ev, signer).some(({ log, seq }) => {
+        const mark = marks.get(log) ?? { seq: 0, link: '' };
+        const there = lines.find((line) => line.log === log && line.seq === mark.seq);
+        return seq <= mark.seq && (there === undefined || there.link === mark.link); // R1.4
+      }),
+    );
   const proves = (ev: Ev, line: OracleLine): number => {
+    const own = line.auth === null && line.log === ev.body?.host;
+    if (ev.purge !== undefined) return own ? 0 : -1; // T5.3
     if (ev.body === null || line.fault !== null) return -1;
-    if (line.auth !== null) return verdict(ev, line) === 'ok' ? 2 : -1; // R1.2
-    return line.log === ev.body.host ? 0 : -1; // R1.3
+    if (line.auth !== null) return verdict(ev, line) === 'ok' && standing(ev, line.auth.signer) ? 2 : -1; // R1.2
+    return own ? (isDelegated(charter, ev.body, line) ? 1 : 0) : -1; // R1.3, R1.5
   };
   for (const ev of all) {
-    ev.level = Math.max(0, ...ev.lines.map((line) => proves(ev, line))); // R1.4
+    ev.level = Math.max(0, ...ev.lines.map((line) => proves(ev, line))); // R1.6
     const proving = ev.lines.filter((line) => proves(ev, line) === ev.level);
-    ev.place = proving.find((line) => proving.every((other) => other === line || isBefore(line, other))); // R1.5
-    ev.held = heldReason(charter, ev, (line) => verdict(ev, line));
-    if (ev.body?.kind === 'assert' || ev.body?.kind === 'lesson') ev.key = keyOf(charter, ev.body);
+    ev.place = proving.find((line) => proving.every((other) => other === line || isBefore(line, other))); // R1.7
+    const proven = ev.purge?.target.level === 'signed' || ev.place !== undefined;
+    if (ev.purge !== undefined && proven) ev.level = ['unsigned', 'delegated', 'signed'].indexOf(ev.purge.target.level);
+    ev.held = proven ? foreignReason(charter, ev) : heldReason(charter, ev, (line) => verdict(ev, line));
+    if (ev.body?.kind === 'assert' || ev.body?.kind === 'lesson') {
+      ev.key = ev.purge === undefined ? keyOf(ev.body) : ev.purge.target.key;
+    }
   }
 
   // R2
@@ -115,10 +162,11 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     return bearsAny(e) && t.body !== null && (kinds === 'all' || kinds?.includes(t.body.kind) === true);
   };
   const signedFor = (e: Ev, t: Ev): boolean =>
+    (e.purge !== undefined && e.level === 2 && charter.covers(e.purge.scopes, t.subject ?? '')) || // T5.4
     e.lines
-      .filter((line) => verdict(e, line) === 'ok')
+      .filter((line) => line.auth !== null && proves(e, line) === 2)
       .map((line) => charter.scopes(line.auth?.signer ?? ''))
-      .some((scopes) => [e, t].every(({ subject }) => charter.covers(scopes, subject ?? ''))); // R1.6
+      .some((scopes) => [e, t].every(({ subject }) => charter.covers(scopes, subject ?? ''))); // R1.8
   const edges = all.flatMap((e) => names(e).map((t): Edge => [e, t])).filter(([e, t]) => bears(e, t));
   const signed = edges.filter(([e, t]) => signedFor(e, t)); // R3.1
   const bySigned = (ev: Ev): boolean => signed.some(([, t]) => t === ev);
@@ -129,7 +177,8 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
 
   const saidAgain: Judged['saidAgain'] = (ev, scope) => {
     const same = all.filter((other) => other.key === ev.key && other.subject === ev.subject);
-    const saying = same.filter((s) => s.level === 2 && takesPart(s) && !bySigned(s) && ['*', scope].includes(s.scope));
+    const signedLive = same.filter((s) => s.level === 2 && takesPart(s) && !bySigned(s) && s.purge === undefined);
+    const saying = signedLive.filter((s) => ['*', scope].includes(s.scope));
     return ev.level < 2 && same.some(bySigned) && saying.length === 0; // R4.3
   };
 
@@ -150,6 +199,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
   const eligible = rest.filter(isEligible);
   const stands = (ev: Ev): boolean => {
     const by = passOne.filter(([, t]) => t === ev).map(([e]) => e); // R3.6
+    if (ev.purge !== undefined) return false;
     if (by.length === 0 || bySigned(ev)) return true;
     return by.some((heir) => isClaim(heir) && ['*', ev.scope].includes(heir.scope) && stands(heir));
   };
@@ -163,9 +213,8 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
   const overlap = (a: Ev, b: Ev): boolean => a.scope === b.scope || a.scope === '*' || b.scope === '*';
   const memo = new Map<Ev, boolean>();
   function undisputed(t: Ev): boolean {
-    const rivals = all.filter(
-      (u) => isClaim(u) && takesPart(u) && u.subject === t.subject && overlap(u, t) && u.key !== t.key && !bySigned(u),
-    );
+    const contestants = all.filter((u) => isClaim(u) && takesPart(u) && !bySigned(u) && u.purge === undefined);
+    const rivals = contestants.filter((u) => u.subject === t.subject && overlap(u, t) && u.key !== t.key);
     const verdictOnT = memo.get(t) ?? rivals.every((u) => over(t).includes(u) || below(t).includes(u)); // R3.7
     memo.set(t, verdictOnT);
     return verdictOnT;
@@ -179,30 +228,49 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
         ({ body, held }) => body?.kind === 'observe' && held === null && body.host === of.host && body.home === of.home,
       )
       .flatMap((ev) =>
-        ev.lines.filter((line) => line.log === of.host && proves(ev, line) >= 0).map((line) => ({ line, ev })),
+        ev.lines
+          .filter((line) => line.log === of.host && (proves(ev, line) >= 0 || (ev.purge && ev.level === 2)))
+          .map((line) => ({ line, ev })),
       );
     return sightings.find(({ line }) => sightings.every((other) => other.line.seq <= line.seq))?.ev.body?.digest; // R5.1
   };
   const closure = (ev: Ev): Ev[] => cites(ev).flatMap((cited) => [cited, ...closure(cited)]);
   const stale = (ev: Ev): boolean =>
-    isClaim(ev) && closure(ev).some(({ body }) => body?.kind === 'observe' && body.digest !== current(body)); // R5.3
+    isClaim(ev) &&
+    ev.purge === undefined &&
+    closure(ev).some(({ body }) => body?.kind === 'observe' && body.digest !== current(body)); // R5.3
 
   const has = (id: string): boolean => evs.has(id);
   const inEffect = [...passOne, ...revisions];
-  const answers = { all, has, verdict, bearsAny, aimsAbove, saidAgain, bySigned, eligible, undisputed, revisions };
+  const answers = {
+    all,
+    has,
+    verdict,
+    standing,
+    bearsAny,
+    aimsAbove,
+    saidAgain,
+    bySigned,
+    eligible,
+    undisputed,
+    revisions,
+  };
   return { ...answers, inEffect, below, over, stale };
 }
 
-function gatherEvents(lines: readonly OracleLine[]): ReadonlyMap<string, Ev> {
+function gatherEvents(charter: OracleCharter, lines: readonly OracleLine[]): ReadonlyMap<string, Ev> {
   const evs = new Map<string, Ev>();
-  for (const { id } of lines) {
+  const spoken = [...charter.purges].flatMap(([id, { target }]) => (target.level === 'signed' ? [id] : [])); // T5.3
+  for (const id of [...spoken, ...lines.map((line) => line.id)]) {
     const carrying = lines.filter((line) => line.id === id);
-    const body = carrying.find((line) => line.body !== null)?.body ?? null;
+    const purge = charter.purges.get(id);
+    const shownBody = carrying.find((line) => line.body !== null)?.body ?? null;
+    const body = purge === undefined ? shownBody : leftOf(charter, purge);
     const shown = carrying.find(({ held }) => held !== null)?.held;
     const subject = body?.subject ?? shown?.subject ?? null;
     const scope = (body === null ? shown?.scope : body.scope) ?? '*';
     const judged = { key: null, level: 0, place: undefined, held: null, quar: null };
-    evs.set(id, { id, lines: carrying, body, subject, scope, ...judged });
+    evs.set(id, { id, lines: carrying, purge, body, subject, scope, ...judged });
   }
   return evs;
 }
@@ -213,24 +281,53 @@ function heldReason(charter: OracleCharter, ev: Ev, verdict: (line: OracleLine) 
     if (ev.lines.some(({ v, fault }) => v === 1 && fault !== 'HOLE')) return 'INVALID';
     return ev.lines.some(({ fault }) => fault === 'UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
   }
-  const { audience, kind, mesh, subject } = ev.body;
-  if (mesh !== charter.meshId) return 'FOREIGN_MESH';
-  const type = charter.classes.get(classOf(subject));
-  if (type === undefined) return 'UNNORMALIZED';
-  if (type.claims === null && (kind === 'assert' || kind === 'lesson')) return 'UNNORMALIZED';
-  if (!charter.audiences.has(audience ?? 'operator')) return 'UNDECLARED_AUDIENCE';
-  if (ev.place !== undefined) return null;
+  const foreign = foreignReason(charter, ev);
+  if (foreign !== null) return foreign;
   const verdicts = ev.lines.map(verdict);
+  if (verdicts.includes('ok')) return 'REVOKED';
   if (verdicts.includes('forged')) return 'FORGED';
   if (verdicts.includes('unknown') || verdicts.includes('unsupported')) return 'UNVERIFIABLE';
   return verdicts.includes('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
 }
 
-/** R4.1 */
-function keyOf(charter: OracleCharter, body: Body): string {
-  const claims = charter.classes.get(classOf(body.subject))?.claims ?? null;
+function foreignReason(charter: OracleCharter, { body }: Ev): string | null {
+  if (body === null) return null;
+  const { audience, kind, mesh, subject } = body;
+  if (mesh !== charter.meshId) return 'FOREIGN_MESH';
+  const type = charter.classes.get(classOf(subject));
+  if (type === undefined) return 'UNNORMALIZED';
+  if (type.claims === null && (kind === 'assert' || kind === 'lesson')) return 'UNNORMALIZED';
+  return charter.audiences.has(audience ?? 'operator') ? null : 'UNDECLARED_AUDIENCE';
+}
+
+/** R1.5 */
+function isDelegated(charter: OracleCharter, body: Body, { log, seq }: OracleLine): boolean {
+  return charter.delegations.some(
+    ({ host, subjects, kinds, from, upto, underKey }) =>
+      host === log &&
+      from <= seq &&
+      seq <= upto &&
+      underKey(seq) &&
+      kinds.includes(body.kind) &&
+      charter.covers(subjects, body.subject),
+  );
+}
+
+/** What a skeleton leaves of an event. */
+function leftOf({ meshId }: OracleCharter, { target }: OraclePurge): Body {
+  const fields = Object.entries(target).filter(([name, value]) => name !== 'level' && name !== 'key' && value !== null);
+  const left: Record<string, unknown> = { mesh: meshId, ...Object.fromEntries(fields) };
+  if (left['scope'] === '*') delete left['scope'];
+  return left as unknown as Body;
+}
+
+/**
+ * R4.1 as far as it tells claims of one subject apart, hashed as in a skeleton: claims of different subjects are never
+ * compared, so the class is left out.
+ */
+function keyOf(body: Body): string {
   const polarity = body.polarity ?? 'exists';
-  if (body.value !== undefined) return canonicalJson([claims, polarity, 'v', body.value]);
   const words = (body.content ?? '').split(/[\t\n\v\f\r ]/).filter((word) => word !== '');
-  return canonicalJson([claims, polarity, 'c', words.join(' ')]);
+  const said = body.value === undefined ? ['c', words.join(' ')] : ['v', body.value];
+  return sha256Hex(canonicalJson([null, polarity, ...said]));
 }

@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { brokenEquality, brokenSafety } from '../lib/fold-search.ts';
+import { usualCharter, type CharterInput } from '../lib/fold-builders.ts';
+import { brokenBySignerless, brokenEquality, brokenSafety } from '../lib/fold-search.ts';
 import { hosts, type Step } from '../lib/fold-histories.ts';
 import { randomFrom } from '../lib/random.ts';
 
 interface Regression {
   readonly note: string;
+  /** Absent: the usual one. */
+  readonly charter?: CharterInput;
   readonly steps: readonly Step[];
   readonly attack: readonly Step[];
 }
@@ -15,11 +18,20 @@ const folder = join(import.meta.dirname, 'fold');
 
 /** Every history that ever broke the fold, or a wrong version of it that the suite once let pass. */
 test.each(readdirSync(folder).filter((name) => name.endsWith('.json')))('fold: %s stays right', (name) => {
-  const { steps, attack, note } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Regression;
+  const {
+    charter = usualCharter,
+    steps,
+    attack,
+    note,
+  } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Regression;
   expect(note).not.toBe('');
   for (let seed = 0; seed < 20; seed += 1)
-    expect(brokenEquality([...steps, ...attack], randomFrom(seed))).toBeUndefined();
+    expect(brokenEquality({ charter, steps, attack }, randomFrom(seed))).toBeUndefined();
+  if (attack.some(({ carriage }) => carriage.sign !== undefined)) {
+    expect(brokenBySignerless({ charter, steps, attack })).toBeUndefined();
+    return;
+  }
   for (const host of attack.length === 0 ? hosts : [attack[0]?.log ?? '']) {
-    expect(brokenSafety(steps, host, attack)).toBeUndefined();
+    expect(brokenSafety({ charter, steps, attack }, host)).toBeUndefined();
   }
 });

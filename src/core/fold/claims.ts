@@ -1,6 +1,7 @@
 /**
  * R4: what is served of the claims that are live in one (subject, scope), and who parks. Source: docs/fold.md R4.
  */
+import { sha256Hex } from '../../crypto/hash.ts';
 import type { Body } from '../event.ts';
 import { levelRanks, rankOf } from './levels.ts';
 import { isClaim, takesPart, type ClaimKeys, type EventNode } from './node.ts';
@@ -36,9 +37,7 @@ export type ParkReason =
  * runs of ASCII white space folded and trimmed. Two claims say the same iff their keys are equal. Pure.
  */
 export function claimKey(claims: 'fact' | 'rule' | null, body: Body): string {
-  const { polarity, sort, text } = comparablePart(body);
-  // An array of strings has only one JSON form, so this is JCS.
-  return JSON.stringify([claims, polarity, sort, text]);
+  return keyText(claims, comparablePart(body));
 }
 
 /**
@@ -46,21 +45,64 @@ export function claimKey(claims: 'fact' | 'rule' | null, body: Body): string {
  * subject, so it is left out, and the text is looked up as it stands in the body: no copy of it is made or kept.
  */
 export function keyNumber(keys: ClaimKeys, body: Body): number {
-  const { polarity, sort, text } = comparablePart(body);
-  const place = (polarity === 'absent' ? 2 : 0) + (sort === 'c' ? 1 : 0);
+  const part = comparablePart(body);
+  const place = (part.polarity === 'absent' ? 2 : 0) + (part.sort === 'c' ? 1 : 0);
   const numbers = keys.numbers[place] ?? new Map<string, number>();
   keys.numbers[place] = numbers;
-  const known = numbers.get(text);
+  const known = numbers.get(part.text);
   if (known !== undefined) return known;
-  numbers.set(text, keys.count);
-  keys.count += 1;
-  return keys.count - 1;
+  const { byDigest } = keys;
+  const number = byDigest === null ? nextNumber(keys) : numberOfDigest(keys, byDigest, digestOf(part));
+  numbers.set(part.text, number);
+  return number;
+}
+
+/** The same for a purged claim, of which the digest of a skeleton is all that is left. */
+export function purgedKeyNumber(keys: ClaimKeys, digest: string): number {
+  keys.byDigest ??= digestsOf(keys);
+  return numberOfDigest(keys, keys.byDigest, digest);
 }
 
 interface ComparablePart {
   readonly polarity: 'absent' | 'exists';
   readonly sort: 'v' | 'c';
   readonly text: string;
+}
+
+/** In the order in which `ClaimKeys.numbers` has them. */
+const places: readonly Omit<ComparablePart, 'text'>[] = [
+  { polarity: 'exists', sort: 'v' },
+  { polarity: 'exists', sort: 'c' },
+  { polarity: 'absent', sort: 'v' },
+  { polarity: 'absent', sort: 'c' },
+];
+
+function keyText(claims: 'fact' | 'rule' | null, { polarity, sort, text }: ComparablePart): string {
+  // An array of strings has only one JSON form, so this is JCS.
+  return JSON.stringify([claims, polarity, sort, text]);
+}
+
+function nextNumber(keys: ClaimKeys): number {
+  keys.count += 1;
+  return keys.count - 1;
+}
+
+function numberOfDigest(keys: ClaimKeys, byDigest: Map<string, number>, digest: string): number {
+  const number = byDigest.get(digest) ?? nextNumber(keys);
+  byDigest.set(digest, number);
+  return number;
+}
+
+function digestsOf({ numbers }: ClaimKeys): Map<string, number> {
+  const known = places.flatMap((place, i) =>
+    [...(numbers[i] ?? [])].map(([text, number]): [string, number] => [digestOf({ ...place, text }), number]),
+  );
+  return new Map(known);
+}
+
+/** As skeletons have it: without the class, which is the same for the whole subject. */
+function digestOf(part: ComparablePart): string {
+  return sha256Hex(keyText(null, part));
 }
 
 function comparablePart(body: Body): ComparablePart {
@@ -101,9 +143,9 @@ function parkOf(reason: ParkReason, claims: readonly EventNode[]): readonly Park
   return claims.length === 0 ? [] : [{ reason, claims }];
 }
 
-/** A claim that takes part and that no edge in effect withdraws. Pure. */
+/** A claim that takes part and that neither an edge in effect nor a purge withdraws. Pure. */
 export function isLive(node: EventNode): boolean {
-  return node.by.length === 0 && isClaim(node) && takesPart(node);
+  return node.by.length === 0 && isClaim(node) && takesPart(node) && node.purge === null;
 }
 
 interface Winner {

@@ -36,7 +36,8 @@ export function concessionsOf(
 
 /** Withdrawn by its own host and by nobody else. */
 function isGivenUp(node: EventNode): boolean {
-  if (node.by.length === 0 || node.withdrawnBySigned || !isClaim(node) || !takesPart(node)) return false;
+  if (node.by.length === 0 || node.withdrawnBySigned || node.purge !== null || !isClaim(node) || !takesPart(node))
+    return false;
   return node.by.every((from) => hostOf(from) === hostOf(node));
 }
 

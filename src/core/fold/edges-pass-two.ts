@@ -1,5 +1,5 @@
 /**
- * R3, pass 2: revisions, the edges of unsigned claims to claims of other hosts. One takes effect only when nobody's say
+ * R3, pass 2: revisions, the edges of claims that are not signed to claims of other hosts. One takes effect only when nobody's say
  * is overruled by it: the target is *undisputed* and the source *stands*. Source: docs/fold.md R3.
  *
  * Whether a claim T is undisputed does not depend on who revises it: an eligible reviser reaches T by its own edge. So
@@ -62,8 +62,8 @@ function reachesAudience(charter: Charter, from: Body, to: Body): boolean {
 }
 
 /**
- * Whether each of the given claims *stands* after pass 1: not withdrawn, or withdrawn by a signed event, or by a claim
- * of covering scope that stands. Superseders first, with an explicit stack: chains may be as long as a log.
+ * Whether each of the given claims *stands* after pass 1: not purged, and not withdrawn, or withdrawn by a signed event,
+ * or by a claim of covering scope that stands. Superseders first, with an explicit stack: chains may be as long as a log.
  */
 function settleStanding(claims: readonly EventNode[]): ReadonlyMap<EventNode, boolean> {
   const standing = new Map<EventNode, boolean>();
@@ -87,10 +87,10 @@ function settleStanding(claims: readonly EventNode[]): ReadonlyMap<EventNode, bo
 
 /** Claims that carry the word of a withdrawn one on; one of them that stands is enough. */
 function heirsOf(node: EventNode): EventNode[] {
-  if (isUntouched(node)) return [];
+  if (node.purge !== null || isUntouched(node)) return [];
   return node.by.filter((from) => isClaim(from) && scopeIncludes(from.scope, node.scope));
 }
 
 function isUntouched(node: EventNode): boolean {
-  return node.by.length === 0 || node.withdrawnBySigned;
+  return node.purge === null && (node.by.length === 0 || node.withdrawnBySigned);
 }

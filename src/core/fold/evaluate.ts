@@ -84,7 +84,7 @@ function reportClaims(
 }
 
 function disagreesUntrusted(node: EventNode, served: EventNode): boolean {
-  if (node.lineage === 'clean' || node.held !== null || node.by.length > 0) return false;
+  if (node.lineage === 'clean' || node.held !== null || node.by.length > 0 || node.purge !== null) return false;
   return isClaim(node) && node.key !== served.key;
 }
 

@@ -1,27 +1,29 @@
 /** Reading single events and lists of them out of a fold. */
 import type { Fold } from './fold-index.ts';
-import { isClaim, isSeen, type Carrier } from './node.ts';
+import { isStanding } from './levels.ts';
+import { isClaim, isSeen, type Carrier, type EventNode } from './node.ts';
 import { byCodeUnits, byPlace } from './order.ts';
 import { isStale } from './staleness.ts';
 import type { EventLine, EventView, SubjectRecord } from './state.ts';
 
-/** Everything about one id; undefined when no usable line carries it. */
+/** Everything about one id; undefined when no usable line carries it and no signed skeleton speaks for it. */
 export function eventView(fold: Fold, id: string): EventView | undefined {
   const node = fold.nodes.get(id);
   if (node === undefined || !isSeen(node)) return undefined;
-  const { body, level, status, reason, place, signers } = node;
+  const { body, level, status, reason, place, purge, signers } = node;
   return {
     id,
-    body,
+    body: purge === null ? body : null,
     subject: node.subject || null,
     level,
     status,
     reason,
     by: node.by.map((from) => from.id).sort(byCodeUnits),
-    lines: node.carriers.map(lineOf).sort(byPlace),
+    lines: node.carriers.map((carrier) => lineOf(node, carrier)).sort(byPlace),
     place: place === null ? null : { log: place.log, seq: place.seq },
     signers,
-    stale: isClaim(node) && isStale(fold.observations, node),
+    purge,
+    stale: purge === null && isClaim(node) && isStale(fold.observations, node),
   };
 }
 
@@ -47,6 +49,8 @@ export function recordsOf(fold: Fold, subject: string): readonly SubjectRecord[]
   return fold.outcomes.get(subject)?.records ?? [];
 }
 
-function lineOf({ log, seq, approval }: Carrier): EventLine {
-  return { log, seq, signer: approval?.auth.signer ?? null, verdict: approval?.verdict ?? null };
+function lineOf(node: EventNode, { log, seq, approval }: Carrier): EventLine {
+  if (approval === null) return { log, seq, signer: null, verdict: null };
+  const isRevoked = approval.verdict === 'ok' && !isStanding(node, approval);
+  return { log, seq, signer: approval.auth.signer, verdict: isRevoked ? 'revoked' : approval.verdict };
 }

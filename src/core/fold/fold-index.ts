@@ -8,6 +8,7 @@ import { classOf, scopeOf, type Auth, type Body } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
+import { stretchesOf, type Authority } from './authority.ts';
 import {
   addCarrier,
   unseenNode,
@@ -17,6 +18,7 @@ import {
   type EventNode,
   type SubjectEvents,
 } from './node.ts';
+import { purgedBody } from './purged-body.ts';
 import type { Observation } from './staleness.ts';
 import type { Alarm, ApprovalVerdict, Notice, StateCounts, SubjectRecord } from './state.ts';
 import type { SubjectOutcome } from './evaluate.ts';
@@ -37,8 +39,14 @@ export interface Fold {
   readonly ports: FoldPorts;
   readonly nodes: Map<string, EventNode>;
   readonly subjects: Map<string, SubjectEvents>;
-  /** Seq of the last line taken, per log. */
-  readonly heads: Map<string, number>;
+  /** Links of the lines taken, per log: that of seq 1 first. */
+  readonly links: Map<string, string[]>;
+  /** Events of which a line carries an approval in the name of a signer, by that name. */
+  readonly approved: Map<string, Set<EventNode>>;
+  /** What follows from the charter for the judging of lines. */
+  authority: Authority;
+  /** `log seq` of every mark of a revocation in force. */
+  marks: ReadonlySet<string>;
   /** By `observationKey`. */
   readonly observations: Map<string, Observation>;
   readonly outcomes: Map<string, SubjectOutcome>;
@@ -71,17 +79,54 @@ export function nodeOf(fold: Fold, id: string): EventNode {
 
 /** Puts one line into the index; undefined when it was taken before. */
 export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined {
-  const head = fold.heads.get(line.log) ?? 0;
-  if (line.seq <= head) return undefined;
-  assert(line.seq === head + 1, `lines of a log are folded in order: ${line.log} ${line.seq} after ${head}`);
-  fold.heads.set(line.log, line.seq);
+  const links = linksOf(fold, line.log);
+  if (line.seq <= links.length) return undefined;
+  assert(
+    line.seq === links.length + 1,
+    `lines of a log are folded in order: ${line.log} ${line.seq} after ${links.length}`,
+  );
+  links.push(line.link);
   fold.totals.lines += 1;
   const node = nodeOf(fold, line.id);
-  if (node.body === null && line.body !== null) takeBody(fold, node, line.body);
-  else if (node.body === null) takeHeld(fold, node, line);
+  if (node.body === null) takeSaid(fold, node, line);
   if (node.carriers.length === 0) fold.totals.events += 1;
   addCarrier(node, carrierOf(fold, node, line));
   return node;
+}
+
+/** What is said of an event: by the skeleton of its purge whoever still shows it, else by its body, if there is one. */
+function takeSaid(fold: Fold, node: EventNode, line: VerifiedLine): void {
+  if (fold.charter.purges.has(node.id)) takePurge(fold, node);
+  else if (line.body !== null) takeBody(fold, node, line.body);
+  else takeHeld(fold, node, line);
+}
+
+/** Puts the skeleton in the place of the body. */
+export function takePurge(fold: Fold, node: EventNode): void {
+  const purge = fold.charter.purges.get(node.id);
+  if (purge === undefined || node.purge !== null) return;
+  node.purge = purge;
+  takeBody(fold, node, purgedBody(fold.charter.meshId, purge.target));
+}
+
+/** Reads off the charter what lines are judged by. */
+export function authorityOf(fold: Pick<Fold, 'charter' | 'links'>): Pick<Fold, 'authority' | 'marks'> {
+  const { charter, links } = fold;
+  const marks = [...charter.signers.values()].flatMap(({ revocations }) =>
+    revocations.flatMap((one) => [...one.marks]),
+  );
+  return {
+    authority: { charter, stretches: stretchesOf(charter), linkAt: (log, seq) => links.get(log)?.[seq - 1] },
+    marks: new Set(marks.map(([log, { seq }]) => `${log} ${seq}`)),
+  };
+}
+
+function linksOf(fold: Fold, log: string): string[] {
+  const known = fold.links.get(log);
+  if (known !== undefined) return known;
+  const links: string[] = [];
+  fold.links.set(log, links);
+  return links;
 }
 
 /** Judges every approval whose signer `changed` accepts anew. */
@@ -120,7 +165,7 @@ function joinSubject(fold: Fold, node: EventNode, name: string): void {
   if (node.family !== null) node.family.events.splice(node.family.events.indexOf(node), 1);
   let family = fold.subjects.get(name);
   if (family === undefined) {
-    family = { name, className: classOf(name), events: [node], keys: { count: 0, numbers: [] } };
+    family = { name, className: classOf(name), events: [node], keys: { count: 0, numbers: [], byDigest: null } };
     fold.subjects.set(name, family);
   } else {
     family.events.push(node);
@@ -142,10 +187,14 @@ function approvalOf(fold: Fold, node: EventNode, auth: Auth): Approval {
   if (known !== undefined) return known;
   const approval: Approval = { auth, verdict: verdictOf(fold, node, auth) };
   node.approvals.set(key, approval);
+  const approved = fold.approved.get(auth.signer);
+  if (approved === undefined) fold.approved.set(auth.signer, new Set([node]));
+  else approved.add(node);
   return approval;
 }
 
 function verdictOf(fold: Fold, node: EventNode, auth: Auth): ApprovalVerdict {
-  if (node.body === null) return 'unsupported';
+  // The body of a purged event is here or not, depending on the host: nowhere is an approval of it judged.
+  if (node.body === null || node.purge !== null) return 'unsupported';
   return fold.ports.approve(fold.charter, auth, canonicalJson(node.body as unknown as JsonValue), node.subject);
 }

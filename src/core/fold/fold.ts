@@ -3,17 +3,27 @@
  * charter, never on the order or the portions in which they came. Source: docs/fold.md.
  */
 import type { VerifiedLine } from '../log.ts';
-import { charterLeaves, emptyTree, rootOf, setLeaf } from '../root.ts';
-import { approvalVerdict, type Charter, type CharterSigner } from '../trust/charter.ts';
-import { keyNumber } from './claims.ts';
+import { assert } from '../../crypto/result.ts';
+import { charterLeaves, emptyTree, purgeSays, rootOf, setLeaf } from '../root.ts';
+import { approvalVerdict, type Charter } from '../trust/charter.ts';
+import { charterChange } from './charter-change.ts';
+import { keyNumber, purgedKeyNumber } from './claims.ts';
 import { evaluateSubject } from './evaluate.ts';
-import { nextMark, rejudgeApprovals, takeLine, type Fold, type FoldPorts } from './fold-index.ts';
+import {
+  authorityOf,
+  nextMark,
+  nodeOf,
+  rejudgeApprovals,
+  takeLine,
+  takePurge,
+  type Fold,
+  type FoldPorts,
+} from './fold-index.ts';
 import { settleLevel } from './levels.ts';
 import { forgetAbove } from './lineage.ts';
-import { isClaimKind, isSeen, type EventNode } from './node.ts';
-import { byCodeUnits } from './order.ts';
+import { isClaimKind, type EventNode } from './node.ts';
 import { replaceOutcome } from './outcomes.ts';
-import { takeObserve, type Observation } from './staleness.ts';
+import { lookAgain, observationsOf, takeObserve, type Observation } from './staleness.ts';
 import { rulesVersion, type State } from './state.ts';
 
 export { eventsOf, eventView, idsWithPrefix, recordsOf, subjectsOf } from './event-view.ts';
@@ -35,15 +45,21 @@ const trustPorts: FoldPorts = {
     approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject }),
 };
 
-/** An empty fold under `charter`; `trust` is the trust hash that the root commits to. Pure. */
+/**
+ * A fold of no lines under `charter`; `trust` is the trust hash that the root commits to. What the charter purged folds as
+ * its skeleton from the beginning. Pure.
+ */
 export function createFold(charter: Charter, trust: string, ports: FoldPorts = trustPorts): Fold {
+  const links = new Map<string, string[]>();
   const fold: Fold = {
     charter,
     trust,
     ports,
     nodes: new Map(),
     subjects: new Map(),
-    heads: new Map(),
+    links,
+    approved: new Map(),
+    ...authorityOf({ charter, links }),
     observations: new Map(),
     outcomes: new Map(),
     records: new Map(),
@@ -54,6 +70,7 @@ export function createFold(charter: Charter, trust: string, ports: FoldPorts = t
     mark: 0,
   };
   plantCharter(fold);
+  plantSkeletons(fold);
   return fold;
 }
 
@@ -62,57 +79,63 @@ export function createFold(charter: Charter, trust: string, ports: FoldPorts = t
  * at the end: the larger the portion, the less is worked out twice. A line already taken changes nothing.
  */
 export function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed {
+  const cold = fold.totals.lines === 0;
   const touched: EventNode[] = [];
+  let marked = false;
   const mark = nextMark(fold);
   for (const line of lines) {
     const node = takeLine(fold, line);
-    if (node === undefined || node.mark === mark) continue;
+    if (node === undefined) continue;
+    marked ||= fold.marks.size > 0 && fold.marks.has(`${line.log} ${line.seq}`);
+    if (node.mark === mark) continue;
     node.mark = mark;
     touched.push(node);
   }
-  const cold = fold.outcomes.size === 0;
   for (const node of touched) settleNode(fold, node);
   const moved = new Set<Observation>();
   for (const node of touched) takeObserve(fold.observations, node, moved);
+  if (marked) for (const node of resettle(fold, approvedByRevoked(fold), moved)) touched.push(node);
   return evaluate(fold, cold ? new Set(fold.subjects.keys()) : affectedBy(fold, touched, moved));
 }
 
 /**
- * Puts the fold under another charter. If it says anything else of signers, classes or audiences, verdicts of changed
- * signers, levels and every subject are worked out anew.
+ * Puts the fold under another charter that purges the same events (`purgesAlike`), and works out anew what the change
+ * can touch. The lines taken must be usable under it too.
  */
 export function setCharter(fold: Fold, charter: Charter, trust: string): Changed {
-  const before = fold.charter;
-  fold.charter = charter;
-  fold.trust = trust;
-  for (const item of charterLeaves(before).keys()) setLeaf(fold.tree, item, null);
+  const before = { charter: fold.charter, authority: fold.authority };
+  assert(purgesAlike(before.charter, charter), 'a fold is made anew when another event is purged');
+  const change = charterChange(fold, before, { charter, ...authorityOf({ charter, links: fold.links }) });
+  for (const item of charterLeaves(before.charter).keys()) setLeaf(fold.tree, item, null);
+  Object.assign(fold, { charter, trust, ...authorityOf({ charter, links: fold.links }) });
   plantCharter(fold);
-  if (saysTheSame(before, charter)) return { subjects: new Set() };
-  const isChanged = (name: string): boolean => !sameSigner(before.signers.get(name), charter.signers.get(name));
-  resettle(fold, isChanged);
-  return evaluate(fold, new Set(fold.subjects.keys()));
+  if (change.events.size === 0) return { subjects: new Set() };
+  for (const node of change.events) rejudgeApprovals(fold, node, (signer) => change.signers.has(signer));
+  const moved = new Set<Observation>();
+  const touched = resettle(fold, change.events, moved);
+  return evaluate(fold, affectedBy(fold, touched, moved));
 }
 
-/** Everything that rests on the charter: verdicts of changed signers, levels, sightings, lineage. */
-function resettle(fold: Fold, isChanged: (signer: string) => boolean): void {
-  fold.observations.clear();
-  for (const node of fold.nodes.values()) {
-    if (!isSeen(node)) continue;
-    rejudgeApprovals(fold, node, isChanged);
-    node.lineage = undefined;
-    node.stale = undefined;
-    settleNode(fold, node);
-    takeObserve(fold.observations, node, new Set());
+/** True iff both purge the same events in the same words: bodies that are gone cannot be folded again. Pure. */
+export function purgesAlike(a: Charter, b: Charter): boolean {
+  const said = ({ purges }: Charter): string =>
+    JSON.stringify([...purges].map(([id, purge]) => [id, purgeSays(purge)]));
+  return a.purges === b.purges || said(a) === said(b);
+}
+
+/** Levels and current digests anew, also where they get lower than they were. */
+function resettle(fold: Fold, nodes: ReadonlySet<EventNode>, moved: Set<Observation>): readonly EventNode[] {
+  for (const node of nodes) settleNode(fold, node);
+  for (const observation of observationsOf(fold.observations, nodes)) {
+    if (lookAgain(observation)) moved.add(observation);
   }
+  return [...nodes];
 }
 
-/** Hosts and policy are the business of logs and views: no rule from R0 on reads them. */
-function saysTheSame(before: Charter, after: Charter): boolean {
-  const said = ({ meshId, ...charter }: Charter): string => {
-    const leaves = [...charterLeaves({ meshId, ...charter, hosts: new Map(), policy: new Map() })];
-    return JSON.stringify([meshId, leaves.toSorted(([a], [b]) => byCodeUnits(a, b))]);
-  };
-  return said(before) === said(after);
+/** What a mark of a revocation may end once the log is long enough to tell whether it has the mark's link. */
+function approvedByRevoked({ charter, approved }: Fold): ReadonlySet<EventNode> {
+  const revoked = [...charter.signers.values()].filter(({ revocations }) => revocations.length > 0);
+  return new Set(revoked.flatMap(({ name }) => [...(approved.get(name) ?? [])]));
 }
 
 /** The state as it is now. Its maps are live, and `root` is worked out when it is read. */
@@ -141,11 +164,24 @@ function plantCharter(fold: Fold): void {
   for (const [item, digest] of charterLeaves(fold.charter)) setLeaf(fold.tree, item, digest);
 }
 
+/** Signed skeletons speak for events that no usable line may carry any more. */
+function plantSkeletons(fold: Fold): void {
+  const planted: EventNode[] = [];
+  for (const [id, { target }] of fold.charter.purges) {
+    if (target.level !== 'signed') continue;
+    const node = nodeOf(fold, id);
+    takePurge(fold, node);
+    planted.push(node);
+  }
+  for (const node of planted) settleNode(fold, node);
+  evaluate(fold, new Set(fold.subjects.keys()));
+}
+
 function settleNode(fold: Fold, node: EventNode): void {
-  settleLevel(fold.charter, node);
-  const { body, family } = node;
-  if (body === null || family === null || node.key !== -1 || !isClaimKind(body.kind)) return;
-  node.key = keyNumber(family.keys, body);
+  settleLevel(fold.authority, node);
+  if (node.key !== -1 || node.family === null || node.body === null || !isClaimKind(node.body.kind)) return;
+  if (node.purge === null) node.key = keyNumber(node.family.keys, node.body);
+  else if (node.purge.target.key !== null) node.key = purgedKeyNumber(node.family.keys, node.purge.target.key);
 }
 
 /** The table of docs/fold.md, "What an input can affect", for lines. */
@@ -172,9 +208,4 @@ function evaluate(fold: Fold, subjects: ReadonlySet<string>): Changed {
     if (subject !== undefined) replaceOutcome(fold, name, evaluateSubject(fold, subject, mark));
   }
   return { subjects };
-}
-
-function sameSigner(a: CharterSigner | undefined, b: CharterSigner | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return a.key.text === b.key.text && a.scopes.join(' ') === b.scopes.join(' ');
 }

@@ -1,20 +1,20 @@
 /**
  * R0 and R1: what holds an event out, and what authority its lines prove. Level belongs to the id: the highest that any
- * usable line of it proves. Levels are an ordered type, so that one between the two of today takes its place by an entry
- * of `levelRanks`. Source: docs/fold.md R0, R1.
+ * usable line of it proves. Source: docs/fold.md R0, R1.
  */
 import { audienceOf, type Body } from '../event.ts';
 import type { Charter } from '../trust/charter.ts';
 import { scopeCovers } from '../trust/scope.ts';
-import { isClaimKind, type Carrier, type EventNode } from './node.ts';
-import { byPlace, sortedUnique } from './order.ts';
+import { isDelegated, standingSigners, type Authority } from './authority.ts';
+import { isClaimKind, type Approval, type Carrier, type EventNode } from './node.ts';
+import { byPlace } from './order.ts';
 import type { HeldReason } from './state.ts';
 
 /** The authority that an event carries, lowest first. */
-export type Level = 'unsigned' | 'signed';
+export type Level = 'unsigned' | 'delegated' | 'signed';
 
 /** Order of the levels. Comparisons go through this table and never through the names. */
-export const levelRanks: Readonly<Record<Level, number>> = { unsigned: 0, signed: 2 };
+export const levelRanks: Readonly<Record<Level, number>> = { unsigned: 0, delegated: 1, signed: 2 };
 
 function compareLevels(a: Level, b: Level): number {
   return levelRanks[a] - levelRanks[b];
@@ -26,42 +26,54 @@ export function rankOf(node: EventNode): number {
 }
 
 /** Level, admission, place and signers of an event, from the lines that carry it. */
-export function settleLevel(charter: Charter, node: EventNode): void {
+export function settleLevel(authority: Authority, node: EventNode): void {
+  if (node.approvals !== null) node.signers = standingSigners(authority, node);
   let place: Carrier | null = null;
   let level: Level | undefined;
   for (const carrier of node.carriers) {
-    const proven = provenBy(node, carrier);
+    const proven = provenBy(authority, node, carrier);
     if (proven === undefined || !isBetter(carrier, proven, place, level)) continue;
     place = carrier;
     level = proven;
   }
   node.place = place;
+  if (node.purge !== null) level = purgedLevel(node.purge.target.level, level);
   node.level = level ?? 'unsigned';
-  if (node.approvals !== null) node.signers = signersOf(node.carriers);
-  node.held = heldReason(charter, node, level !== undefined);
+  node.held = heldReason(authority.charter, node, level !== undefined);
 }
 
 /** True iff `node` is signed for its own subject and for `subject`, by one and the same signer. Pure. */
 export function isSignedFor(charter: Charter, node: EventNode, subject: string): boolean {
   if (node.level !== 'signed') return false;
   if (node.subject === subject) return true;
+  // T5: nobody can check the approval of a body that is gone, so its word reaches as far as that of who purged it.
+  if (node.purge !== null) return scopeCovers(node.purge.scopes, subject);
   return node.signers.some((name) => scopeCovers(charter.signers.get(name)?.scopes ?? [], subject));
 }
 
-/** Signers of the approvals that count, sorted. Pure. */
-function signersOf(carriers: readonly Carrier[]): readonly string[] {
-  const names = new Set<string>();
-  for (const { fault, approval } of carriers) {
-    if (fault === null && approval?.verdict === 'ok') names.add(approval.auth.signer);
-  }
-  return sortedUnique(names);
+/**
+ * A signed skeleton speaks for itself: its log may since have been cut before it, and no host could append it again. Below
+ * that, the level is that of the skeleton too, but what the host never said, or said behind a cut, stays unsaid.
+ */
+function purgedLevel(said: Level, proven: Level | undefined): Level | undefined {
+  return said === 'signed' || proven !== undefined ? said : undefined;
 }
 
 /** What one line proves; undefined when it counts for nothing. A bad approval never falls back to unsigned. Pure. */
-function provenBy(node: EventNode, carrier: Carrier): Level | undefined {
-  if (node.body === null || carrier.fault !== null) return undefined;
-  if (carrier.approval !== null) return carrier.approval.verdict === 'ok' ? 'signed' : undefined;
-  return carrier.log === node.body.host ? 'unsigned' : undefined;
+function provenBy(authority: Authority, node: EventNode, carrier: Carrier): Level | undefined {
+  const { approval, fault, log } = carrier;
+  if (node.body === null) return undefined;
+  // Of a purged event some hosts hold the body and some a hole: what is left of the line must say the same on all.
+  if (node.purge !== null) return carrier.approval !== null || log !== node.body.host ? undefined : 'unsigned';
+  if (fault !== null) return undefined;
+  if (approval !== null) return isStanding(node, approval) ? 'signed' : undefined;
+  if (log !== node.body.host) return undefined;
+  return isDelegated(authority, node, carrier) ? 'delegated' : 'unsigned';
+}
+
+/** True iff an approval of the event counts, and no revocation of its signer ends it. Pure. */
+export function isStanding({ signers }: EventNode, { auth, verdict }: Approval): boolean {
+  return verdict === 'ok' && signers.includes(auth.signer);
 }
 
 /** Highest level, then lowest place. */
@@ -73,7 +85,7 @@ function isBetter(carrier: Carrier, proven: Level, place: Carrier | null, level:
 function heldReason(charter: Charter, node: EventNode, proven: boolean): HeldReason | null {
   if (node.body === null) return unreadableReason(node.carriers);
   const className = node.family?.className ?? '';
-  return foreignReason(charter, className, node.body) ?? (proven ? null : unprovenReason(node.carriers));
+  return foreignReason(charter, className, node.body) ?? (proven ? null : unprovenReason(node));
 }
 
 /** Why there is no body. Several faults of one id: the one that says most about the body itself. */
@@ -92,8 +104,11 @@ function foreignReason(charter: Charter, className: string, body: Body): HeldRea
   return charter.audiences.has(audienceOf(body)) ? null : 'UNDECLARED_AUDIENCE';
 }
 
-function unprovenReason(carriers: readonly Carrier[]): HeldReason {
+function unprovenReason({ carriers, purge }: EventNode): HeldReason {
+  if (purge !== null) return 'UNPROVEN';
   const verdicts = new Set(carriers.map(({ approval }) => approval?.verdict));
+  // Of a held event no approval stands: one that is good all the same was revoked with its signer.
+  if (verdicts.has('ok')) return 'REVOKED';
   if (verdicts.has('forged')) return 'FORGED';
   if (verdicts.has('unknown') || verdicts.has('unsupported')) return 'UNVERIFIABLE';
   return verdicts.has('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';

@@ -4,6 +4,7 @@
  */
 import type { Auth, Body, Kind } from '../event.ts';
 import type { HeldFault } from '../line.ts';
+import type { CharterPurge } from '../trust/charter.ts';
 import type { Level } from './levels.ts';
 import type { ApprovalVerdict, EventReason, EventStatus, HeldReason } from './state.ts';
 
@@ -63,8 +64,10 @@ export interface EventNode {
   mark: number;
 
   readonly id: string;
-  /** null while unseen, and for an invalid body, a newer version or a hole. */
+  /** null while unseen, and for an invalid body, a newer version or a hole. Of a purged event what its skeleton says. */
   body: Body | null;
+  /** T5: the purge that stands for the event, whether or not a line still shows its body. */
+  purge: CharterPurge | null;
   /** '' while no subject can be read. Of the events of one subject always the same string, so comparing is cheap. */
   subject: string;
   place: Carrier | null;
@@ -76,6 +79,7 @@ export interface EventNode {
   stale: boolean | undefined;
   /** null while no line of it carries an approval. */
   approvals: Map<string, Approval> | null;
+  /** Signers whose approvals count and stand, sorted. */
   signers: readonly string[];
 }
 
@@ -121,6 +125,7 @@ export function unseenNode(id: string): EventNode {
     mark: 0,
     id,
     body: null,
+    purge: null,
     subject: '',
     place: null,
     carriers: noCarriers,
@@ -144,11 +149,13 @@ export interface SubjectEvents {
 export interface ClaimKeys {
   count: number;
   readonly numbers: (Map<string, number> | undefined)[];
+  /** By the digest that a skeleton has of a key; null until a purged claim, whose text is gone, has to be compared. */
+  byDigest: Map<string, number> | null;
 }
 
-/** True once a usable line carries the id. Pure. */
+/** True once a usable line carries the id, or a signed skeleton speaks for it. Pure. */
 export function isSeen(node: EventNode): boolean {
-  return node.carriers.length > 0;
+  return node.family !== null;
 }
 
 /** Kinds that say what is true or how to behave. Pure. */
@@ -161,7 +168,10 @@ export function isClaim(node: EventNode): boolean {
   return node.key !== -1;
 }
 
-/** Admitted, and not quarantined: takes part in the rules. Of a seen event with settled level and lineage. Pure. */
+/**
+ * Admitted, and not quarantined: takes part in the rules. Of a seen event with settled level and lineage. A purged event
+ * may take part: its edges stay. Pure.
+ */
 export function takesPart(node: EventNode): boolean {
   return node.held === null && node.lineage === 'clean';
 }

@@ -46,9 +46,19 @@ function otherHosts(agreeing: readonly EventNode[], served: EventNode | null): r
 }
 
 function countMembers(members: readonly EventNode[]): RecordCounts {
-  const counts = { corrections: 0, decisions: 0, held: 0, live: 0, proposals: 0, quarantined: 0, questions: 0 };
+  const counts = {
+    corrections: 0,
+    decisions: 0,
+    held: 0,
+    live: 0,
+    proposals: 0,
+    purged: 0,
+    quarantined: 0,
+    questions: 0,
+  };
   for (const node of members) {
-    if (node.held !== null) counts.held += 1;
+    if (node.purge !== null) counts.purged += 1;
+    else if (node.held !== null) counts.held += 1;
     else if (!takesPart(node)) counts.quarantined += node.by.length === 0 ? 1 : 0;
     else countMember(counts, node);
   }
@@ -74,12 +84,20 @@ function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[
   if (concessions.length > 0) flags.push('conceded');
   if (counts.held > 0) flags.push('held');
   if (homesDiffer(judgement)) flags.push('homes-differ');
+  if (members.some(isPinInEffect)) flags.push('pinned');
+  if (counts.purged > 0) flags.push('purged');
   if (counts.quarantined > 0) flags.push('quarantined');
   if (revised.size > 0 && members.some((node) => revised.has(node))) flags.push('revised');
   if (judgement.parked.some(({ reason }) => reason === 'SIGNERS_DISAGREE')) flags.push('signers-disagree');
   if (stale) flags.push('stale');
   if (counts.questions > 0) flags.push('undecided');
   return flags;
+}
+
+/** Only an approval gives a pin its effect. Kind first: it rules out nearly all. */
+function isPinInEffect(node: EventNode): boolean {
+  if (node.body?.kind !== 'pin' || node.level !== 'signed' || node.purge !== null) return false;
+  return node.by.length === 0 && takesPart(node);
 }
 
 function homesDiffer({ served, agreeing }: Judgement): boolean {

@@ -3,6 +3,7 @@
  * exists exactly as long as its cause. Source: docs/fold.md, Alarms and notices.
  */
 import { idListOf } from './id-list.ts';
+import { isStanding } from './levels.ts';
 import { isSeen, takesPart, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
 import type { Alarm, AlarmKind, HeldReason, Notice, NoticeKind, Report } from './state.ts';
 
@@ -20,7 +21,7 @@ export type ReportDrafts = Map<string, Draft>;
 
 const noticeKinds: ReadonlySet<AnyKind> = new Set<NoticeKind>(['REVISED', 'CONCEDED', 'DANGLING']);
 /** Faults of lines, not of events: the same id may come with ten bad approvals. */
-const lineKinds: ReadonlySet<AnyKind> = new Set<AlarmKind>(['FORGED', 'OUT_OF_SCOPE', 'UNVERIFIABLE']);
+const lineKinds: ReadonlySet<AnyKind> = new Set<AlarmKind>(['FORGED', 'OUT_OF_SCOPE', 'REVOKED', 'UNVERIFIABLE']);
 /** Faults of bodies: the carrier is named, for nothing else is known of who made them. */
 const bodyFaults: ReadonlySet<HeldReason> = new Set<HeldReason>([
   'INVALID',
@@ -43,6 +44,8 @@ export function report(drafts: ReportDrafts, kind: AnyKind, host: string | null,
 /** What the lines and bodies of a subject give rise to, whatever becomes of its claims. */
 export function reportLines(drafts: ReportDrafts, subject: SubjectEvents): void {
   for (const node of subject.events) {
+    // A signer has dealt with it, and of its lines no host can say more than another.
+    if (node.purge !== null) continue;
     if (node.approvals !== null || node.held !== null) reportCarriers(drafts, node);
     if (node.overSigned) report(drafts, 'UNSIGNED_OVER_SIGNED', hostOf(node), node);
     if (isDangling(node)) report(drafts, 'DANGLING', hostOf(node), node);
@@ -51,7 +54,7 @@ export function reportLines(drafts: ReportDrafts, subject: SubjectEvents): void 
 
 function reportCarriers(drafts: ReportDrafts, node: EventNode): void {
   for (const carrier of node.carriers) {
-    const kind = approvalAlarm(carrier);
+    const kind = approvalAlarm(node, carrier);
     if (kind !== undefined) report(drafts, kind, carrier.log, node);
     if (node.held !== null && bodyFaults.has(node.held)) report(drafts, node.held as AlarmKind, carrier.log, node);
   }
@@ -76,11 +79,11 @@ export function finishReports(drafts: ReportDrafts, subject: string): { alarms: 
   return { alarms, notices };
 }
 
-function approvalAlarm({ fault, approval }: Carrier): AlarmKind | undefined {
+function approvalAlarm(node: EventNode, { fault, approval }: Carrier): AlarmKind | undefined {
   if (fault !== null || approval === null) return undefined;
   switch (approval.verdict) {
     case 'ok':
-      return undefined;
+      return isStanding(node, approval) ? undefined : 'REVOKED';
     case 'forged':
       return 'FORGED';
     case 'out-of-scope':

@@ -1,5 +1,6 @@
 /**
- * The rivals of a claim T: claims that take part, of overlapping scope and another key, that no signed event withdrew.
+ * The rivals of a claim T: claims that take part, of overlapping scope and another key, that neither a signed event nor a
+ * purge withdrew.
  * Kept in groups by scope and key, so that rivals in all, or rivals in a set, are counted without listing them.
  * Source: docs/fold.md R3.7.
  */
@@ -30,7 +31,7 @@ export function contestantsOf(nodes: Iterable<EventNode>): Contestants {
   const every = emptyBucket();
   const scopes = new Map<string, Bucket>();
   for (const node of nodes) {
-    if (!isClaim(node) || !takesPart(node) || node.withdrawnBySigned) continue;
+    if (!isClaim(node) || !takesPart(node) || node.withdrawnBySigned || node.purge !== null) continue;
     const bucket = scopes.get(node.scope) ?? emptyBucket();
     scopes.set(node.scope, bucket);
     for (const { all, keys } of [every, bucket]) {

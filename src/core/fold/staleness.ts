@@ -2,7 +2,7 @@
  * R5: a claim is stale when an observation below it is no longer what its log last saw. Nothing is withdrawn by it, so a
  * digest that comes back makes the claim fresh again. Source: docs/fold.md R5.
  */
-import type { Body } from '../event.ts';
+import { isStanding } from './levels.ts';
 import type { Carrier, EventNode } from './node.ts';
 
 /** What one host last saw of one home. */
@@ -29,11 +29,38 @@ export function takeObserve(observations: Map<string, Observation>, node: EventN
   const entry = observations.get(key) ?? { seq: 0, digest: '', nodes: new Set() };
   observations.set(key, entry);
   entry.nodes.add(node);
-  const seq = node.held === null ? lastSighting(body, node.carriers) : 0;
+  const seq = lastSighting(node);
   if (seq <= entry.seq) return;
   if (entry.digest !== body.digest) moved.add(entry);
   entry.seq = seq;
   entry.digest = body.digest ?? '';
+}
+
+/** The observations that these events are part of. */
+export function observationsOf(
+  observations: ReadonlyMap<string, Observation>,
+  nodes: Iterable<EventNode>,
+): ReadonlySet<Observation> {
+  const found = new Set<Observation>();
+  for (const { body } of nodes) {
+    const entry = body?.kind === 'observe' && observations.get(observationKey(body.host, body.home ?? ''));
+    if (entry) found.add(entry);
+  }
+  return found;
+}
+
+/** Works out what was last seen from all sightings, since one of them may count no longer. True: the digest moved. */
+export function lookAgain(entry: Observation): boolean {
+  const before = entry.digest;
+  entry.seq = 0;
+  entry.digest = '';
+  for (const node of entry.nodes) {
+    const seq = lastSighting(node);
+    if (seq <= entry.seq) continue;
+    entry.seq = seq;
+    entry.digest = node.body?.digest ?? '';
+  }
+  return entry.digest !== before;
 }
 
 /** True iff a claim cites, however indirectly, an observation that is not current. */
@@ -51,15 +78,18 @@ export function isStale(observations: ReadonlyMap<string, Observation>, node: Ev
   return node.stale === true;
 }
 
-function lastSighting(body: Body, carriers: readonly Carrier[]): number {
+/** Highest seq of a line that counts in the host's own log; 0 if there is none. */
+function lastSighting(node: EventNode): number {
+  if (node.held !== null) return 0;
   let last = 0;
-  for (const carrier of carriers) if (carrier.seq > last && isSighting(body, carrier)) last = carrier.seq;
+  for (const carrier of node.carriers) if (carrier.seq > last && isSighting(node, carrier)) last = carrier.seq;
   return last;
 }
 
-function isSighting(body: Body, carrier: Carrier): boolean {
-  if (carrier.log !== body.host || carrier.fault !== null) return false;
-  return carrier.approval === null || carrier.approval.verdict === 'ok';
+function isSighting(node: EventNode, { log, fault, approval }: Carrier): boolean {
+  if (log !== node.body?.host) return false;
+  if (node.purge !== null) return approval === null || node.level === 'signed';
+  return fault === null && (approval === null || isStanding(node, approval));
 }
 
 function isMoved(observations: ReadonlyMap<string, Observation>, node: EventNode): boolean {

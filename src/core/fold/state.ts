@@ -3,6 +3,7 @@
  * from the set of (log, seq, line) and the charter alone. Source: docs/fold.md, State.
  */
 import type { Body } from '../event.ts';
+import type { CharterPurge } from '../trust/charter.ts';
 import type { Level } from './levels.ts';
 
 /** Version of the rules of docs/fold.md. Roots are compared only at equal rules. */
@@ -25,6 +26,8 @@ export type RecordFlag =
   | 'conceded'
   | 'held'
   | 'homes-differ'
+  | 'pinned'
+  | 'purged'
   | 'quarantined'
   | 'revised'
   | 'signers-disagree'
@@ -33,7 +36,7 @@ export type RecordFlag =
 
 /** How many events of each sort stand behind a record. Keys are written in this order. */
 export interface RecordCounts {
-  /** Claims with at least one edge in effect: how often the subject was corrected. */
+  /** Claims, not purged, with at least one edge in effect: how often the subject was corrected. */
   readonly corrections: number;
   /** Decisions not withdrawn. */
   readonly decisions: number;
@@ -42,6 +45,8 @@ export interface RecordCounts {
   readonly live: number;
   /** Proposals not withdrawn and not quarantined. */
   readonly proposals: number;
+  /** Events that a purge stands for, whatever else is true of them. */
+  readonly purged: number;
   readonly quarantined: number;
   /** Live questions. */
   readonly questions: number;
@@ -66,6 +71,7 @@ export interface SubjectRecord {
 export type AlarmKind =
   | 'FORGED'
   | 'OUT_OF_SCOPE'
+  | 'REVOKED'
   | 'UNVERIFIABLE'
   | 'INVALID'
   | 'UNKNOWN_VERSION'
@@ -88,7 +94,7 @@ export type NoticeKind = 'REVISED' | 'CONCEDED' | 'DANGLING';
  * long as its cause does.
  */
 export interface Report<K extends string> {
-  /** Offending lines (FORGED, OUT_OF_SCOPE, UNVERIFIABLE) or events (all others). */
+  /** Offending lines (FORGED, OUT_OF_SCOPE, REVOKED, UNVERIFIABLE) or events (all others). */
   readonly count: number;
   /** The offending host; null where no single host is at fault. */
   readonly host: string | null;
@@ -150,6 +156,7 @@ export type EventStatus =
   | 'retracted'
   | 'quarantined'
   | 'held'
+  | 'purged'
   | 'open'
   | 'closed'
   | 'recorded';
@@ -162,6 +169,7 @@ export type HeldReason =
   | 'FOREIGN_MESH'
   | 'UNNORMALIZED'
   | 'UNDECLARED_AUDIENCE'
+  | 'REVOKED'
   | 'FORGED'
   | 'UNVERIFIABLE'
   | 'OUT_OF_SCOPE'
@@ -182,18 +190,21 @@ export type EventReason =
 /** What one approval amounts to under the charter. */
 export type ApprovalVerdict = 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unsupported';
 
+/** The same of the approval on one line: `revoked` is good, and of a signer whose revocation does not let it stand. */
+export type LineVerdict = ApprovalVerdict | 'revoked';
+
 /** A place where an event stands: position in a log and what the approval on that line is worth (null: none). */
 export interface EventLine {
   readonly log: string;
   readonly seq: number;
   readonly signer: string | null;
-  readonly verdict: ApprovalVerdict | null;
+  readonly verdict: LineVerdict | null;
 }
 
 /** Everything the fold says about one id. Computed on request. */
 export interface EventView {
   readonly id: string;
-  /** null when the body is invalid, of a newer version, or a hole. */
+  /** null when the body is invalid, of a newer version, a hole, or purged (also where it is still held). */
   readonly body: Body | null;
   /** null when none can be read. */
   readonly subject: string | null;
@@ -206,8 +217,10 @@ export interface EventView {
   readonly lines: readonly EventLine[];
   /** The lowest (log, seq) that proves the level; null when nothing does. */
   readonly place: { readonly log: string; readonly seq: number } | null;
-  /** Names of the signers whose approvals count, sorted. */
+  /** Names of the signers whose approvals count and stand, sorted. */
   readonly signers: readonly string[];
+  /** The purge that stands for the event: what is left of it, who purged it and why. null for all others. */
+  readonly purge: CharterPurge | null;
   /** A claim that cites an observation which is no longer current. */
   readonly stale: boolean;
 }

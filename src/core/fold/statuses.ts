@@ -14,7 +14,8 @@ export function settleClaims({ served, agreeing, parked }: Judgement, scope: str
 
 /** Status of an event that is not a live claim. Edges must be settled. */
 export function settleStatus(node: EventNode): void {
-  if (node.held !== null) settle(node, 'held', node.held);
+  if (node.purge !== null) settle(node, 'purged', null);
+  else if (node.held !== null) settle(node, 'held', node.held);
   else if (node.by.length > 0) settle(node, withdrawnStatus(node), node.revised ? 'REVISED' : null);
   else if (node.lineage === 'untrusted') settle(node, 'quarantined', 'UNTRUSTED');
   else if (node.lineage === 'untrusted-basis') settle(node, 'quarantined', 'UNTRUSTED_BASIS');

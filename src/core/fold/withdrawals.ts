@@ -4,7 +4,7 @@
  */
 import { isClaim, takesPart, type EventNode, type SubjectEvents } from './node.ts';
 
-/** Answers for one subject, after pass 1. */
+/** Answers for one subject, after pass 1. "Unsigned" here is whatever is not signed, delegated claims too. */
 export interface Withdrawals {
   /** True iff the claim says what a signer withdrew and no live signed claim of `scope` or `*` says it. */
   readonly parksAlone: (claim: EventNode, scope: string) => boolean;
@@ -20,7 +20,8 @@ export function withdrawalsOf(subject: SubjectEvents): Withdrawals {
   for (const node of subject.events) {
     if (!isClaim(node)) continue;
     if (node.withdrawnBySigned) withdrawn.add(node.key);
-    else if (node.level === 'signed' && takesPart(node)) saidBySigner.add(`${node.key} ${node.scope}`);
+    else if (node.level === 'signed' && node.purge === null && takesPart(node))
+      saidBySigner.add(`${node.key} ${node.scope}`);
   }
   const isSaid = (key: number, scope: string): boolean =>
     saidBySigner.has(`${key} *`) || saidBySigner.has(`${key} ${scope}`);

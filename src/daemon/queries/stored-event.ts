@@ -10,6 +10,7 @@ export function viewOfRow(row: EventRow): EventView {
   const stored = JSON.parse(row.view) as StoredView;
   return {
     ...stored,
+    purge: stored.purge ?? null,
     id: row.id,
     body: row.body === '' ? null : (JSON.parse(row.body) as Body),
     subject: row.subject === '' ? null : row.subject,

@@ -17,7 +17,7 @@ function tampered(world: World, record: object, events: Readonly<Record<string, 
 }
 
 function attack(before: Fold, after: Fold, host = 'gamma'): string {
-  return brokenByAttack({ before, after, host, undisputed: new Set() }) ?? 'nothing broken';
+  return brokenByAttack({ before, after, hosts: new Set([host]), undisputed: new Set() }) ?? 'nothing broken';
 }
 
 function dispute(): World {

@@ -113,9 +113,13 @@ describe('state: root', () => {
       'class:lesson',
       'class:note',
       'class:policy',
+      'host:alpha',
+      'host:beta',
+      'host:gamma',
       'note/one *',
       'signer:bob',
       'signer:craig',
+      'signer:dana',
     ]);
     expect(readState(fold).root).toBe(sha256Hex(canonicalJson({ leaves, rules: 1, trust })));
   });

@@ -9,7 +9,7 @@ import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import type { MeshNode } from '../mesh/node.ts';
 import { createLocks } from '../mesh/log-lock.ts';
-import { createPeers, type Peers } from '../mesh/peers.ts';
+import { createPeers, peersOf, type Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
 import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
@@ -27,6 +27,7 @@ import { createOwnLogFirst, ownLogLimits, requireOwnLogWhole } from './own-log-f
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 import { Refusal } from './refusal.ts';
+import { revocationFaults } from './revoked-host.ts';
 import { growTrust, readTrustState, type TrustState } from './trust-keeper.ts';
 
 export interface EngineOptions {
@@ -37,7 +38,7 @@ export interface EngineOptions {
   /** What config.toml says; every default without it. */
   readonly config?: Config;
   readonly log?: Logger;
-  /** Told when the charter may say something else than before. */
+  /** Told when the charter may say something else than before, before the fold goes under it: a revocation acts at once. */
   readonly onCharter?: () => void;
   /** Told what long work is at. */
   readonly progress?: (text: string) => void;
@@ -147,7 +148,7 @@ function assemble(parts: Parts): Engine {
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
-  const peerBook = createPeerBook((name) => trust.charter.hosts.has(name));
+  const peerBook = createPeerBook((name) => peersOf(trust.charter, identity.host).includes(name));
   const addressOf = (host: string): string | undefined =>
     config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address;
   const queue = openQueue(parts, {
@@ -162,19 +163,17 @@ function assemble(parts: Parts): Engine {
       const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
       trust = state;
       if (report.added.length + report.unsupported.length > 0) {
-        await queue.alone(() => beliefs.recharter());
+        peers.expel();
         options.onCharter?.();
+        await queue.alone(() => beliefs.recharter());
       }
       return report;
     });
-  const peers = createPeers({
-    node: meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust }),
-    addressOf,
-  });
+  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust });
+  const peers = createPeers({ node, addressOf });
   const ownLogFirst = createOwnLogFirst({
     peerBook,
-    peers: () => [...trust.charter.hosts.keys()].filter((host) => host !== identity.host),
-    // memd runs a cycle when it starts.
+    peers: () => peersOf(trust.charter, identity.host),
     ask: async () => (daemon ? undefined : askHeads({ beliefs, peers, peerBook })),
   });
   return {
@@ -202,7 +201,7 @@ function assemble(parts: Parts): Engine {
     ports: () => ports,
     listening: (now) => void (ports = now),
     listenFault: (fault) => void (listenFault = fault),
-    faults: () => [...faultsOf(listenFault), ...unreadableOps(parts.trust), ...beliefs.notes()],
+    faults: () => [...localFaults(parts, trust.charter, listenFault), ...beliefs.notes()],
     close: () =>
       inOrder([() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close()]).finally(() =>
         lock.release(),
@@ -231,8 +230,16 @@ async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void
   for (const step of steps) await step();
 }
 
-function faultsOf(fault: OperatingError | undefined): readonly LocalFault[] {
-  return fault === undefined ? [] : [{ kind: fault.code, detail: fault.message }];
+function localFaults(
+  { identity, trust }: Parts,
+  charter: Charter,
+  listen: OperatingError | undefined,
+): readonly LocalFault[] {
+  return [
+    ...revocationFaults(charter, identity.host),
+    ...(listen === undefined ? [] : [{ kind: listen.code, detail: listen.message }]),
+    ...unreadableOps(trust),
+  ];
 }
 
 /** Found when the home was opened; what is admitted afterwards was read before it was written. */
@@ -243,7 +250,7 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
   }));
 }
 
-/** What peers hold, asked by a command without memd. */
+/** What peers hold, asked by a command without memd; memd itself runs a cycle when it starts. */
 async function askHeads({ beliefs, peers, peerBook }: Pick<Engine, 'beliefs' | 'peers' | 'peerBook'>): Promise<void> {
   await beliefs.fold();
   const now = new Date().toISOString();

@@ -12,6 +12,7 @@ import {
   supersedesIdsMax,
   trustSshsigBytesMax,
 } from '../core/limits.ts';
+import { peersOf } from '../mesh/peers.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -252,10 +253,11 @@ async function readIndex(engine: Engine, { audience = 'operator' }: Params<'inde
 }
 
 async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<Answer<'fetch'>> {
-  if (peer !== undefined && (peer === engine.identity.host || !engine.charter().hosts.has(peer))) {
+  if (peer !== undefined && !peersOf(engine.charter(), engine.identity.host).includes(peer)) {
+    const revoked = engine.charter().hosts.get(peer)?.status === 'revoked';
     throw new Refusal({
       code: 'PEER_UNKNOWN',
-      message: `${peer} is no peer of this host`,
+      message: `${peer} is no peer of this host${revoked ? ': it was revoked' : ''}`,
       hint: 'memctl host list',
       exit: 7,
     });

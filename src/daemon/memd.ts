@@ -64,7 +64,10 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
   try {
     const ssh = await openSshListener(engine, options.listen ?? config?.ssh.listen ?? engine.identity.listen);
     ends.push(ssh.close);
-    follow = () => void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
+    follow = () => {
+      ssh.expel();
+      void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
+    };
     ends.push((await openApi(engine, log)).close);
     const listenAgain = (): void =>
       void ssh.retry().catch((error: unknown) => log.warn({ err: error }, 'still cannot listen'));

@@ -6,6 +6,7 @@ import { supersedesIdsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
 import type { SigningKey } from '../crypto/ed25519.ts';
+import { peersOf } from '../mesh/peers.ts';
 import { OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../store/log-writer.ts';
@@ -23,6 +24,7 @@ import {
   type Transaction,
 } from './own-log.ts';
 import { Refusal } from './refusal.ts';
+import { requireNotRevoked } from './revoked-host.ts';
 import { gateTransactions } from './secret-gate.ts';
 
 /** Lines from which one commit goes through the bulk path. */
@@ -54,6 +56,7 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
   return {
     async commit(transactions) {
       const fold = await beliefs.fold();
+      requireNotRevoked(fold.charter, host);
       requireSoundLog(beliefs.book, host);
       requireSoundHeads(beliefs);
       if (await tookOver(options, fold)) writer = undefined;
@@ -246,7 +249,7 @@ function appendedJson(line: VerifiedLine, fold: Fold): AppendedJson {
     contradicts: body !== null && isClaim(body.kind) ? contradictions(id, body, fold) : [],
     // Just made: nobody else can hold it yet.
     replicated: 0,
-    peers: Math.max(0, fold.charter.hosts.size - 1),
+    peers: peersOf(fold.charter, log).length,
   };
 }
 

@@ -42,6 +42,7 @@ export type RefusalCode =
   | 'HOME_UNREADABLE'
   | 'OWN_LOG_DAMAGED'
   | 'OWN_LOG_BEHIND'
+  | 'HOST_REVOKED'
   | 'STOPPING';
 
 export interface RefusalOptions {

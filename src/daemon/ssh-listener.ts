@@ -1,4 +1,5 @@
 /** The ssh server of a running daemon, and where it listens: it moves when the charter says that it should. */
+import { peersOf } from '../mesh/peers.ts';
 import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
 import { isOperatingError, OperatingError, printable } from '../store/errors.ts';
 import type { Engine } from './engine.ts';
@@ -16,20 +17,24 @@ export interface SshListener {
   readonly follow: () => Promise<void>;
   /** Tries again when it listens nowhere; else does nothing. */
   readonly retry: () => Promise<void>;
+  /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
+  readonly expel: () => void;
   readonly close: () => Promise<void>;
 }
 
 /** `asked`: ADDRESS:PORT that a person decided on; null lets the number of hosts decide. */
 export async function openSshListener(engine: Engine, asked: string | null): Promise<SshListener> {
   const notes = createNoteLog((note) => engine.log?.warn(note, 'ssh'));
+  let server: SshServer | undefined;
   const listener = await openMovable({
-    choose: () => chooseListen(asked, engine.charter().hosts.size),
-    open: (listen) => open(engine, listen, notes),
+    choose: () => chooseListen(asked, 1 + peersOf(engine.charter(), engine.identity.host).length),
+    open: async (listen) => (server = await open(engine, listen, notes)),
     onMoved: (listen) => engine.log?.info({ listen }, 'listens where a mesh of several hosts needs it'),
     onFault: (fault) => engine.listenFault(fault),
   });
   return {
     ...listener,
+    expel: () => server?.expel(),
     async close() {
       await listener.close();
       notes.close();
@@ -47,7 +52,8 @@ export interface MovableOptions {
 }
 
 /** A server that can be moved, and is not lost when it cannot. Fails when it cannot be opened at first. */
-export async function openMovable({ choose, open: openAt, onMoved, onFault }: MovableOptions): Promise<SshListener> {
+export async function openMovable(options: MovableOptions): Promise<Omit<SshListener, 'expel'>> {
+  const { choose, open: openAt, onMoved, onFault } = options;
   let wanted = choose();
   /** undefined: neither the new address nor the one before could be opened. */
   let server: Awaited<ReturnType<typeof openAt>> | undefined = await openAt(wanted);

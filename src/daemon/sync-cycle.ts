@@ -1,4 +1,5 @@
 /** Sync cycles: every peer side by side, then what is known of them. */
+import { peersOf } from '../mesh/peers.ts';
 import type { PeerOutcome } from '../mesh/node.ts';
 import { requireSoundHeads } from './beliefs.ts';
 import type { Engine } from './engine.ts';
@@ -23,7 +24,7 @@ export async function runCycle(engine: Engine, { only, busy }: CycleRequest): Pr
   requireSoundHeads(engine.beliefs);
   const running = runningOfEngine.get(engine) ?? new Map<string, Promise<unknown>>();
   runningOfEngine.set(engine, running);
-  const peers = only ?? [...engine.charter().hosts.keys()].filter((host) => host !== engine.identity.host);
+  const peers = only ?? peersOf(engine.charter(), engine.identity.host);
   const outcomes = await Promise.all(
     peers.map(async (peer) => {
       if (busy === 'skip' && running.has(peer)) return [];

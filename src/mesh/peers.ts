@@ -3,10 +3,12 @@ import { cycleDeadlineMs } from '../core/limits.ts';
 import { refuse } from '../crypto/result.ts';
 import { parsePeerAddress } from './address.ts';
 import type { SharedState } from './fetch-log.ts';
+import type { Charter } from '../core/trust/charter.ts';
 import { createLocks } from './log-lock.ts';
 import type { MeshNode, PeerFault, PeerOutcome } from './node.ts';
 import { emptyMemory, runPeerCycle, type PeerMemory, type RunningFetches } from './peer-cycle.ts';
 import { folderCache } from './recording-reader.ts';
+import { revokedText } from './ssh-login.ts';
 import { peerConnection, type PeerConnection } from './ssh-client.ts';
 
 export interface PeersOptions {
@@ -30,6 +32,8 @@ export interface Peers {
    * whose last cycle is still running is reported as TIMEOUT and not started again.
    */
   cycle(options?: CycleOptions): Promise<readonly PeerOutcome[]>;
+  /** Ends the connections to hosts that the charter, as it is now, no longer lets in, and what runs over them. */
+  expel(): void;
   /**
    * Gives up the cycles that run, ends all connections, and resolves when nothing of a cycle is left: afterwards the mesh
    * writes nothing any more. Waits for what this machine is doing, never for a peer.
@@ -55,6 +59,7 @@ export function createPeers(options: PeersOptions): Peers {
   /** The peer at its present address, or why there is none. */
   function peerOf(host: string): Peer | PeerFault {
     const enrolled = node.charter().hosts.get(host);
+    if (enrolled?.status === 'revoked') return { code: 'NOT_ENROLLED', detail: revokedText(enrolled) };
     if (enrolled === undefined) return { code: 'NOT_ENROLLED', detail: 'the charter names no such host' };
     const url = options.addressOf(host) ?? '';
     const known = peers.get(host);
@@ -95,9 +100,12 @@ export function createPeers(options: PeersOptions): Peers {
 
   return {
     cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false } = {}) => {
-      const hosts = only ?? [...node.charter().hosts.keys()].filter((host) => host !== node.host);
+      const hosts = only ?? peersOf(node.charter(), node.host);
       forgetOthers(node, peers);
       return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs, headsOnly)));
+    },
+    expel() {
+      for (const host of forgetOthers(node, peers)) running.get(host)?.giveUp.abort();
     },
     async close() {
       closed = true;
@@ -120,7 +128,7 @@ function during(connection: PeerConnection, signal: AbortSignal): PeerConnection
 
 function isKeyOf(node: MeshNode, host: string, blob: Uint8Array): boolean {
   const enrolled = node.charter().hosts.get(host);
-  return enrolled !== undefined && Buffer.from(enrolled.ssh.blob).equals(blob);
+  return enrolled !== undefined && enrolled.status !== 'revoked' && Buffer.from(enrolled.ssh.blob).equals(blob);
 }
 
 /** A kept connection outlives a rekey of the host; the next cycle must not. */
@@ -129,13 +137,23 @@ function isStillItself(node: MeshNode, host: string, connection: PeerConnection)
   return key === undefined || isKeyOf(node, host, key);
 }
 
-/** Ends connections to hosts that the charter no longer names. */
-function forgetOthers(node: MeshNode, peers: Map<string, Peer>): void {
-  for (const [host, { connection }] of peers) {
-    if (node.charter().hosts.has(host)) continue;
+/** Ends connections to hosts that the charter no longer names, or has revoked. @returns their names. */
+function forgetOthers(node: MeshNode, peers: Map<string, Peer>): readonly string[] {
+  const live = new Set(peersOf(node.charter(), node.host));
+  const others = [...peers].filter(([host]) => !live.has(host));
+  for (const [host, { connection }] of others) {
     connection.close();
     peers.delete(host);
   }
+  return others.map(([host]) => host);
+}
+
+/**
+ * Hosts that this one talks to: those of the charter that were not revoked. A host that was itself goes on asking: it is
+ * told why, and hears of it when the revocation falls. Pure.
+ */
+export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readonly string[] {
+  return [...hosts.values()].flatMap(({ name, status }) => (name === self || status === 'revoked' ? [] : name));
 }
 
 function downOutcome(peer: string, reason: PeerFault): PeerOutcome {

@@ -1,4 +1,4 @@
-/** Who may log in: user `memd` with the ssh key of an active charter host, and nothing else. */
+/** Who may log in: user `memd` with the ssh key of a host of the charter, and nothing else. */
 import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2';
 import { sshAuthAttemptsMax } from '../core/limits.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
@@ -11,6 +11,8 @@ export type CharterHosts = () => ReadonlyMap<string, CharterHost>;
 
 export interface LoginHandlers {
   readonly onLogin: (host: CharterHost) => void;
+  /** A host that was revoked: it is let in to be told so, and gets nothing else. */
+  readonly onRevoked: (host: CharterHost) => void;
   readonly onRefused: (detail: string) => void;
 }
 
@@ -28,7 +30,8 @@ export function handleLogin(connection: Connection, hosts: CharterHosts, handler
     if (context.method !== 'publickey') return context.reject(['publickey']);
     if (host !== undefined && context.signature === undefined) return context.accept();
     if (host !== undefined && isSignedBy(context, host)) {
-      handlers.onLogin(host);
+      if (host.status === 'revoked') handlers.onRevoked(host);
+      else handlers.onLogin(host);
       return context.accept();
     }
     handlers.onRefused(
@@ -39,11 +42,11 @@ export function handleLogin(connection: Connection, hosts: CharterHosts, handler
   });
 }
 
-/** The active charter host whose ssh key this is; certificates and other algorithms never match. */
+/** The charter host whose ssh key this is; certificates and other algorithms never match. */
 function knownHost(context: PublicKeyAuthContext, hosts: ReadonlyMap<string, CharterHost>): CharterHost | undefined {
   if (context.username !== sshUser || context.key.algo !== 'ssh-ed25519') return undefined;
   for (const host of hosts.values()) {
-    if (host.status === 'active' && context.key.data.equals(host.ssh.blob)) return host;
+    if (context.key.data.equals(host.ssh.blob)) return host;
   }
   return undefined;
 }
@@ -54,8 +57,14 @@ function isSignedBy(context: PublicKeyAuthContext, host: CharterHost): boolean {
   return raw !== undefined && blob !== undefined && signature !== undefined && verifyEd25519(raw, blob, signature);
 }
 
-/** True while the charter still names this host with this ssh key. */
-export function isEnrolled(hosts: ReadonlyMap<string, CharterHost>, host: CharterHost): boolean {
+/** Why the charter, as it is now, lets this host with this ssh key do nothing; undefined while it may. */
+export function refusalOf(hosts: ReadonlyMap<string, CharterHost>, host: CharterHost): string | undefined {
   const now = hosts.get(host.name);
-  return now?.status === 'active' && now.ssh.text === host.ssh.text;
+  if (now?.ssh.text !== host.ssh.text) return 'this host is not enrolled in the mesh';
+  return now.status === 'revoked' ? revokedText(now) : undefined;
+}
+
+/** The same sentence wherever a revoked host is met. */
+export function revokedText({ name, op, by }: Pick<CharterHost, 'name' | 'op' | 'by'>): string {
+  return `host ${name} was revoked by signer ${by.signer}, trust op ${op.slice(0, 12)}: the mesh takes nothing more from it`;
 }

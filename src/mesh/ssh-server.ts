@@ -17,7 +17,7 @@ import type { CharterHost } from '../core/trust/charter.ts';
 import { OperatingError, printable, systemCode } from '../store/errors.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { ServedPack } from './serve-pack.ts';
-import { handleLogin, isEnrolled, type CharterHosts } from './ssh-login.ts';
+import { handleLogin, refusalOf, type CharterHosts } from './ssh-login.ts';
 import { handleSessions } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
 
@@ -59,6 +59,8 @@ export interface SshServer {
   readonly port: number;
   /** Connections now, logged in or not. */
   connections(): number;
+  /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
+  expel(): void;
   /** Stops listening, ends children and connections; resolves within about a second whatever the peers do. */
   close(): Promise<void>;
 }
@@ -69,6 +71,8 @@ interface Guest {
   timer: NodeJS.Timeout | undefined;
   connection?: Connection;
   host?: CharterHost;
+  /** Logged in with the key of a host that was revoked: the login timer ends it, and until then it is told why. */
+  revoked?: CharterHost;
 }
 
 interface Door {
@@ -103,7 +107,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     forget?.();
     return closeDoor(door, listener);
   };
-  return { address, port, connections: () => door.guests.size, close };
+  return { address, port, connections: () => door.guests.size, expel: () => expel(door), close };
 }
 
 function guestKey(address: string | undefined, port: number | undefined): string {
@@ -161,17 +165,21 @@ function greet(door: Door, connection: Connection, key: string): void {
   guest.connection = connection;
   handleLogin(connection, door.options.charterHosts, {
     onLogin: (host) => logIn(door, guest, host),
+    onRevoked: (host) => {
+      guest.revoked = host;
+      note(door, guest, 'LOGIN_REFUSED', `host ${host.name} was revoked`);
+    },
     onRefused: (detail) => note(door, guest, 'LOGIN_REFUSED', detail),
   });
   connection.on('ready', () => {
-    const { host } = guest;
+    const host = guest.host ?? guest.revoked;
     if (host === undefined) return void connection.end();
     handleSessions({
       connection,
       socket: guest.socket,
       repositoryDir: door.options.repositoryDir,
       heads: door.options.heads,
-      isEnrolled: () => isEnrolled(door.options.charterHosts(), host),
+      refusal: () => refusalOf(door.options.charterHosts(), host),
       children: door.children,
       gate: door.options.gate,
       onNote: (code, detail) => note(door, guest, code, detail),
@@ -182,6 +190,12 @@ function greet(door: Door, connection: Connection, key: string): void {
 /** The other end went away, as every command that is done does, and a reset says no more than that. */
 function isGone(error: Error): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(systemCode(error));
+}
+
+function expel({ guests, options }: Door): void {
+  const hosts = options.charterHosts();
+  for (const { host, socket } of guests.values())
+    if (host !== undefined && refusalOf(hosts, host) !== undefined) socket.destroy();
 }
 
 function logIn(door: Door, guest: Guest, host: CharterHost): void {

@@ -1,7 +1,7 @@
 /** What a logged-in peer may do: run one of two commands. Everything else is refused with one line. */
 import type { Socket } from 'node:net';
 import type { Connection, ServerChannel, Session } from 'ssh2';
-import { sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
+import { meshCloseGraceMs, sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
 import { serveUploadPack, type ServedPack } from './serve-pack.ts';
@@ -11,8 +11,8 @@ export interface SessionOptions {
   readonly socket: Socket;
   readonly repositoryDir: string;
   readonly heads: () => string;
-  /** False once the charter no longer names this peer. */
-  readonly isEnrolled: () => boolean;
+  /** Why the charter, as of now, lets this peer do nothing; undefined while it may. */
+  readonly refusal: () => string | undefined;
   /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
   readonly children: Set<ServedPack>;
   /** While it is closed objects are being dropped, and no peer may be served them. */
@@ -89,10 +89,9 @@ function runCommand(
   command: ServedCommand | undefined,
   options: ConnectionOptions & { protocol: string | undefined },
 ): void {
-  if (!options.isEnrolled()) {
-    refuseChannel(channel, 'this host is not enrolled in the mesh');
-    options.connection.end();
-    return;
+  const refusal = options.refusal();
+  if (refusal !== undefined) {
+    return endAfter(channel, refusal, options.connection);
   }
   if (command === undefined) return refuseChannel(channel, 'refused: only git-upload-pack and memd heads are served');
   if (command === 'heads') return answerHeads(channel, options);
@@ -109,6 +108,16 @@ function runCommand(
   });
   options.children.add(child);
   options.own.add(child);
+}
+
+/** Ends the connection once the refusal is read: at once it would cut the sentence off. Nobody is waited for longer. */
+function endAfter(channel: ServerChannel, why: string, connection: Connection): void {
+  const late = setTimeout(() => connection.end(), meshCloseGraceMs);
+  channel.once('close', () => {
+    clearTimeout(late);
+    connection.end();
+  });
+  refuseChannel(channel, why);
 }
 
 function answerHeads(channel: ServerChannel, options: SessionOptions): void {

@@ -1,5 +1,6 @@
 /** status: is it running, in step, and what is wrong. */
 import type { Alarm } from '../../core/fold/state.ts';
+import { peersOf } from '../../mesh/peers.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
@@ -18,9 +19,7 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
   const heads = tipsOf(database);
   const counts = countsOf(database);
   const alarms = [...localAlarms(engine, cutsIn(database)), ...foldAlarms(database)];
-  const peers = [...engine.charter().hosts.keys()]
-    .filter((name) => name !== engine.identity.host)
-    .map((name) => peerJson(engine, heads, name));
+  const peers = peersOf(engine.charter(), engine.identity.host).map((name) => peerJson(engine, heads, name));
   return {
     mesh: engine.meshId,
     host: engine.identity.host,

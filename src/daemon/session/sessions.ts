@@ -5,6 +5,7 @@ import { readState, type Fold } from '../../core/fold/fold.ts';
 import { sessionFirstBytesMax, sessionsKeptMax, sessionTextBytesMax } from '../../core/limits.ts';
 import { sessionNote } from '../../core/views/session-note.ts';
 import { sessionText, type GivenRow } from '../../core/views/session-text.ts';
+import { peersOf } from '../../mesh/peers.ts';
 import { injectedOf, noteInjected, type InjectedRecord } from '../../store/injected-log.ts';
 import type { Answer, Params } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
@@ -132,15 +133,16 @@ function headsOf(engine: Engine): NonNullable<InjectedRecord['heads']> {
 /** The status line from memory; only the time of the newest event is looked up. */
 function liveStatusLine(engine: Engine, fold: Fold, now: number): string {
   const { counts } = readState(fold);
-  const { hosts, conflicts } = engine.charter();
-  const up = [...hosts.keys()].filter((host) => engine.peerBook.of(host)?.state === 'up').length;
+  const { conflicts } = engine.charter();
+  const others = peersOf(engine.charter(), engine.identity.host);
+  const up = others.filter((host) => engine.peerBook.of(host)?.state === 'up').length;
   const local = engine.beliefs.book.cuts().length + engine.peerBook.alarms().length + conflicts.length;
   const heads = headsOf(engine);
   // The rows may not be written yet: that is not the same as having none.
   const unknown = Object.keys(heads).length === 0 ? undefined : null;
   return statusLine({
     daemon: engine.daemon,
-    hosts: hosts.size,
+    hosts: others.length + 1,
     up: up + 1,
     parked: counts.parked,
     alarms: counts.alarms + local + (engine.beliefs.headsFault() === undefined ? 0 : 1),

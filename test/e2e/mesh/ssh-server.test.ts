@@ -213,6 +213,43 @@ describe('what is refused', () => {
     expect(late.stdout).toBe('');
     expect(late.stderr).toContain('not enrolled');
   });
+
+  test('a host that was revoked logs in to be told so, by whom, and gets nothing; a forked one is served', async () => {
+    const rig = await startRig();
+    const by = { signer: 'craig', key: 'SHA256:x' };
+    rig.hosts.set('beta', { ...charterEntry(beta), status: 'revoked', op: 'ab'.repeat(32), by });
+    const told = await rig.ssh(target, 'memd heads');
+    expect(told).toMatchObject({ code: 1, stdout: '' });
+    expect(told.stderr).toContain('host beta was revoked by signer craig, trust op abababababab');
+    const env = { GIT_SSH_COMMAND: ['ssh', ...rig.sshOptions()].join(' ') };
+    const refs = await run('git', ['ls-remote', `ssh://memd@127.0.0.1:${rig.server.port}/log`], env);
+    expect(refs).toMatchObject({ code: 128, stdout: '' });
+    expect(rig.notes.map(({ code, detail }) => `${code} ${detail}`)).toContain('LOGIN_REFUSED host beta was revoked');
+    rig.hosts.set('beta', { ...charterEntry(beta), status: 'forked' });
+    expect((await rig.ssh(target, 'memd heads')).code).toBe(0);
+  });
+
+  test('a revoked host that stays idle is ended by the login timer', async () => {
+    const rig = await startRig({ loginGraceMs: 300 });
+    rig.hosts.set('beta', { ...charterEntry(beta), status: 'revoked' });
+    const idle = await rig.ssh('-N', '-o', 'ServerAliveInterval=0', target);
+    expect(idle.code).toBe(255);
+    expect(rig.server.connections()).toBe(0);
+  });
+
+  test('a revocation ends the connections that are open, and only those of that host', async () => {
+    const rig = await startRig();
+    const gamma = testHost('gamma');
+    rig.hosts.set('gamma', charterEntry(gamma));
+    const over = (host: ReturnType<typeof testHost>, ...args: string[]): Promise<Ran> =>
+      run('ssh', [...rig.sshOptions(host), '-S', join(rig.folder, host.name), ...args, target, 'memd heads']);
+    for (const host of [beta, gamma]) expect((await over(host, '-M', '-o', 'ControlPersist=20')).code).toBe(0);
+    expect(rig.server.connections()).toBe(2);
+    rig.hosts.set('beta', { ...charterEntry(beta), status: 'revoked' });
+    rig.server.expel();
+    await expect.poll(() => rig.server.connections(), { timeout: 10_000 }).toBe(1);
+    expect((await over(gamma, '-o', 'ControlMaster=no')).stdout).toBe('{"heads":"here"}\n');
+  });
 });
 
 describe('listening', () => {

@@ -21,7 +21,7 @@ export interface SignOptions {
   /** Of tokens: 1 = touched. */
   readonly flags?: number;
   readonly counter?: number;
-  /** Of RSA keys. */
+  /** Of RSA keys; sha512 unless said. */
   readonly digest?: 'sha256' | 'sha512' | 'sha1';
 }
 
@@ -136,7 +136,7 @@ export function softEcdsa(name: keyof typeof nistCurves, label: string): SoftKey
 }
 
 /** How far behind the derived number the next prime is: found once, by the search that make-vectors.py does. */
-const primeOffsets = { 2048: [0x408n, 0x404n], 3072: [0x134n, 0x398n] } as const;
+const primeOffsets = { 2048: [0x408n, 0x404n], 3072: [0x134n, 0x398n], 8192: [0xfe6n, 0xf8n] } as const;
 
 export function softRsa(bits: keyof typeof primeOffsets): SoftKey {
   const [p, q] = primeOffsets[bits].map((offset, index) => {
@@ -218,6 +218,7 @@ export const softKeys: readonly SoftKey[] = [
   softEcdsa('nistp521', 'a person with P-521'),
   softRsa(2048),
   softRsa(3072),
+  softRsa(8192),
   softSkEd25519('a person with an ed25519 token'),
   softSkEcdsa('a person with a P-256 token'),
 ];

@@ -5,11 +5,13 @@ import {
   alarmsOf,
   approvalBy,
   eventOf,
+  lineIn,
   makePerson,
   requireAlarm,
   requireEqual,
   requireServed,
   requireWithheld,
+  signOnAlpha,
   startMesh,
   type AuthorityMesh,
 } from './lib/authority.ts';
@@ -46,28 +48,21 @@ interface Truth {
   readonly served: Forged;
 }
 
-/** A body of alpha, approved by craig. */
-function approved(mesh: AuthorityMesh, fields: JsonObject): Forged {
-  const body = stamped(mesh.alpha.home, fields);
-  return { body, auth: approvalBy(mesh.craig, body) };
-}
-
 function claim(subject: string, value: string, over: JsonObject = {}): JsonObject {
   return { kind: 'assert', subject, value, home: 'file:infra/FLEET.md', ...over };
 }
 
 async function signTruth(context: DrillContext, mesh: AuthorityMesh): Promise<Truth> {
-  context.step('craig says v1, withdraws it, and says v2; alpha carries all three');
-  const first = approved(mesh, claim('note/route', 'v1'));
-  const [firstId = ''] = await mesh.forge(mesh.alpha, [first]);
-  const retraction = approved(mesh, { kind: 'retract', subject: 'note/route', supersedes: [firstId] });
-  const [retractionId = ''] = await mesh.forge(mesh.alpha, [retraction]);
-  const served = approved(mesh, claim('note/route', 'v2', { supersedes: [retractionId] }));
-  await mesh.forge(mesh.alpha, [served]);
+  context.step('craig signs v1 on alpha, withdraws it, and signs v2 in place of the withdrawal');
+  const home = ['--home-ref', 'file:infra/FLEET.md'];
+  const first = await signOnAlpha(mesh, 'note/route', '--value', 'v1', ...home);
+  const retraction = await signOnAlpha(mesh, 'note/route', '--retract', '--supersedes', first);
+  const served = await signOnAlpha(mesh, 'note/route', '--value', 'v2', ...home, '--supersedes', retraction);
   await converge(mesh.hosts);
   await requireServed(context, mesh.hosts, { subject: 'note/route', value: 'v2' });
   context.evidence('v2 is served, signed, on alpha, beta and gamma');
-  return { first, retraction, served };
+  const line = (id: string): Forged => lineIn(mesh.alpha, id);
+  return { first: line(first), retraction: line(retraction), served: line(served) };
 }
 
 async function forgeApprovals(context: DrillContext, mesh: AuthorityMesh, truth: Truth): Promise<void> {

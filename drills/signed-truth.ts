@@ -3,11 +3,12 @@ import type { JsonObject } from '../src/crypto/canonical.ts';
 import { stamped } from '../test/lib/hosts-forge.ts';
 import {
   alarmsOf,
-  approvalBy,
+  lineIn,
   recall,
   requireAlarm,
   requireEqual,
   requireServed,
+  signOnAlpha,
   startMesh,
   type AuthorityMesh,
   type MeshHost,
@@ -66,7 +67,8 @@ async function goAgainst(
 ): Promise<void> {
   context.step(`craig signs three routes; ${host.name}, ${as}, contradicts one, supersedes one, retracts one`);
   const subjects = attempts.map(({ what }) => `ssh-route/${as}-${what}`);
-  const signed = await sign(mesh, ...subjects.map((subject) => claimOf(subject, truth)));
+  const signed: string[] = [];
+  for (const subject of subjects) signed.push(await sign(mesh, subject, truth));
   await converge(mesh.hosts);
   for (const subject of subjects) await requireServed(context, mesh.hosts, { subject, value: truth });
   const before = await countAlarms(mesh);
@@ -96,17 +98,14 @@ async function goAgainst(
   await requireEqual(context, mesh.hosts);
 }
 
+/** A body of its own for each voice. */
 function claimOf(subject: string, value: string, over: JsonObject = {}): JsonObject {
   return { kind: 'assert', subject, value, home: 'file:infra/FLEET.md', ...over };
 }
 
-/** craig approves, alpha carries. */
-async function sign(mesh: AuthorityMesh, ...fields: readonly JsonObject[]): Promise<readonly string[]> {
-  const bodies = fields.map((one) => stamped(mesh.alpha.home, one));
-  return mesh.forge(
-    mesh.alpha,
-    bodies.map((body) => ({ body, auth: approvalBy(mesh.craig, body) })),
-  );
+/** craig says what is so. */
+function sign(mesh: AuthorityMesh, about: string, value: string): Promise<string> {
+  return signOnAlpha(mesh, about, '--value', value, '--home-ref', 'file:infra/FLEET.md');
 }
 
 async function countAlarms(mesh: AuthorityMesh): Promise<readonly number[]> {
@@ -118,7 +117,7 @@ async function otherWays(context: DrillContext, mesh: AuthorityMesh): Promise<vo
   const { beta, gamma, hosts } = mesh;
   const subject = 'ssh-route/other-ways';
   context.step('beta and gamma try an edge from another subject, a decision, a narrower scope, and forty voices');
-  const [target = ''] = await sign(mesh, claimOf(subject, truth));
+  const target = await sign(mesh, subject, truth);
   await converge(hosts);
   await beta.json('retract', 'note/elsewhere', '--supersedes', target);
   await beta.json('decide', subject, 'go direct', '--supersedes', target);
@@ -139,12 +138,12 @@ async function otherWays(context: DrillContext, mesh: AuthorityMesh): Promise<vo
 async function revive(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
   const subject = 'ssh-route/withdrawn';
   context.step('craig withdraws a route for good; beta says it again, in its own words and as a copy');
-  const first = stamped(mesh.alpha.home, claimOf(subject, 'telnet'));
-  const [id = ''] = await mesh.forge(mesh.alpha, [{ body: first, auth: approvalBy(mesh.craig, first) }]);
-  await sign(mesh, { kind: 'retract', subject, supersedes: [id] });
+  const id = await sign(mesh, subject, 'telnet');
+  await signOnAlpha(mesh, subject, '--retract', '--supersedes', id);
   await converge(mesh.hosts);
   await mesh.beta.json('assert', subject, '--value', 'telnet', ...home);
-  await mesh.forge(mesh.beta, [{ body: first, auth: approvalBy(mesh.craig, first) }, { body: first }]);
+  const first = lineIn(mesh.alpha, id);
+  await mesh.forge(mesh.beta, [first, { body: first.body }]);
   await converge(mesh.hosts);
   for (const host of mesh.hosts) {
     const { claim, status } = await recall(host, subject);
@@ -168,15 +167,13 @@ async function settlePark(context: DrillContext, mesh: AuthorityMesh): Promise<v
   await converge(hosts);
   for (const host of hosts)
     context.check((await recall(host, subject)).status === 'parked', `${host.name} still parks`);
-  const { claims = [] } = await recall(alpha, subject);
-  const supersedes = claims.map(({ id }) => id).toSorted();
-  await sign(mesh, claimOf(subject, truth, { supersedes }));
+  await signOnAlpha(mesh, subject, '--accept', sides[0] ?? '');
   await converge(hosts);
-  await requireServed(context, hosts, { subject, value: truth });
+  await requireServed(context, hosts, { subject, value: 'direct' });
   const parks = await Promise.all(hosts.map((host) => host.json<{ subject: string }[]>('parks')));
   context.check(
     parks.flat().every((park) => park.subject !== subject),
     'no host lists the park any more',
   );
-  context.evidence(`${sides.length + 1} sides, one signed correction: served on all three, the park is gone`);
+  context.evidence(`${sides.length + 1} sides, one signed word: served on all three, the park is gone`);
 }

@@ -1,7 +1,6 @@
 /** What an agent read somewhere and nobody looked at: kept, shown as such, and never an answer until a signer says so. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../src/crypto/canonical.ts';
 import {
   approvalBy,
   eventOf,
@@ -10,6 +9,7 @@ import {
   requireEqual,
   requireServed,
   requireWithheld,
+  signOnAlpha,
   startMesh,
   type AuthorityMesh,
 } from './lib/authority.ts';
@@ -109,10 +109,9 @@ async function promote(
   mesh: AuthorityMesh,
   { read, derived }: { readonly read: string; readonly derived: string },
 ): Promise<void> {
-  context.step('craig looks at the derived claim and signs it');
-  const { alpha, hosts, craig } = mesh;
-  const promoted: JsonObject = await eventOf(alpha, derived);
-  await mesh.forge(alpha, [{ body: promoted, auth: approvalBy(craig, promoted) }]);
+  context.step('craig looks at the derived claim and promotes it: memctl sign --promote');
+  const { hosts } = mesh;
+  await signOnAlpha(mesh, '--promote', derived);
   await converge(hosts);
   for (const subject of [source.derived, source.further])
     await requireServed(context, hosts, { subject, value: prose });

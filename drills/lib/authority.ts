@@ -4,8 +4,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { armorToBlob } from '../../src/crypto/sshsig.ts';
 import { canonicalJson, type JsonObject } from '../../src/crypto/canonical.ts';
+import { sha256Hex } from '../../src/crypto/hash.ts';
 import { viewNames } from '../../src/core/views/render.ts';
 import { forgeLines, type Forged } from '../../test/lib/hosts-forge.ts';
+import { readLogWithGit } from './check-log.ts';
 import type { DrillContext } from './drill.ts';
 import { converge, enrol, layHost, type TestHost } from './hosts.ts';
 import type { DrillProcess } from './process.ts';
@@ -172,6 +174,20 @@ export async function requireWithheld(
       `${host.name} withholds ${subject} (${status.join(' or ')}), not ${answer.status} with exit ${answer.code}`,
     );
   }
+}
+
+/** craig signs with memctl on alpha: his key has no passphrase here. @returns the id. */
+export async function signOnAlpha(mesh: AuthorityMesh, ...args: readonly string[]): Promise<string> {
+  return (await mesh.alpha.json<{ id: string }>('sign', ...args, '--yes')).id;
+}
+
+/** The line of an event as its log has it: body, and approval if it has one. */
+export function lineIn(host: TestHost, id: string): Forged {
+  for (const text of readLogWithGit(host.home, host.name)) {
+    const { body, auth } = JSON.parse(text) as { body: JsonObject; auth?: Approval };
+    if (sha256Hex(canonicalJson(body)) === id) return auth === undefined ? { body } : { body, auth };
+  }
+  throw new Error(`log ${host.name} has no event ${id}`);
 }
 
 /** Body of an event, as a host shows it. */

@@ -13,7 +13,7 @@ import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
-import { openDerived, type Derived, type DerivedInputs } from './derived.ts';
+import { openDerived, type Derived, type DerivedInputs, type NewFile } from './derived.ts';
 import type { StoredTips } from './fold-rows.ts';
 import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
@@ -72,6 +72,11 @@ export interface Beliefs {
    * happened meanwhile. No append may be under way.
    */
   readonly rebuild: (progress: (text: string) => void, damage?: DatabaseDamage) => Promise<void>;
+  /**
+   * Has `work` take bodies out of the repository while nothing of this process reads it, and makes everything derived again
+   * under the trust set as it is then, in a new database file. No append and no fetch may be under way.
+   */
+  readonly purge: (progress: (text: string) => void, work: () => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -98,7 +103,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     progress,
     onLoaded(lines) {
       const current = derived.isCurrent({ ...inputsOf(book.oids(), trust().hash), cuts: book.cuts() });
-      if (!current) derived.startAnew(lines, { damaged: false });
+      if (!current) derived.startAnew(lines);
       if (derived.filesAreBehind()) derived.touchFiles(book.logs());
     },
   });
@@ -147,6 +152,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     viewCache: (audience) => derived.viewCache(audience),
     onChanged: (listener) => void listeners.push(listener),
     rebuild: (said, damage) => rebuildAll(parts, said, damage),
+    purge: (said, work) => purgeAll(parts, said, work),
     close: async () => {
       if (keeper.isAskedFor()) await settler.now();
       else await settler.stop();
@@ -202,7 +208,7 @@ async function recheckLog(parts: Parts, { repository, trust }: BeliefsOptions, l
   const { charter } = trust();
   const host = charter.hosts.get(log);
   const [before, tip] = [book.cutOf(log), book.tip(log)];
-  const read = host && (await readVerifiedLog(repository, host, { meshId: charter.meshId }));
+  const read = host && (await readVerifiedLog(repository, host, { meshId: charter.meshId, purged: charter.purges }));
   // What a fetch or a rebuild said meanwhile is newer.
   if (read === undefined || (await keeper.latest()) !== fold || book.cutOf(log) !== before) return before !== undefined;
   const { lines } = read.extension;
@@ -239,7 +245,18 @@ async function rebuildAll(parts: Parts, progress: (text: string) => void, damage
   await settler.alone(async () => {
     if (damage !== undefined && damage.database !== derived.database()) return;
     if (damage !== undefined) log?.warn({ err: damage.error }, 'the database is damaged: it is made again');
-    await reloadAll(parts, progress, damage);
+    await reloadAll(parts, progress, damage === undefined ? undefined : 'damaged');
+  });
+  await settler.now();
+}
+
+async function purgeAll(parts: Parts, progress: (text: string) => void, work: () => Promise<void>): Promise<void> {
+  const { keeper, settler } = parts;
+  // A load that is under way reads what is about to go.
+  if (keeper.isAskedFor()) await keeper.latest();
+  await settler.alone(async () => {
+    await work();
+    await reloadAll(parts, progress, 'purged');
   });
   await settler.now();
 }
@@ -248,10 +265,10 @@ async function rebuildAll(parts: Parts, progress: (text: string) => void, damage
 async function reloadAll(
   { keeper, derived, tell }: Parts,
   progress: (text: string) => void,
-  damage?: DatabaseDamage,
+  file?: NewFile,
 ): Promise<void> {
   await keeper.reload(progress, (lines) => {
-    derived.startAnew(lines, { damaged: damage !== undefined });
+    derived.startAnew(lines, { file });
     derived.touchFiles(keeper.book.logs());
   });
   tell('all');
@@ -272,6 +289,9 @@ function inputsOf(oids: Readonly<Record<string, string>>, trust: string): Derive
  * is one again. A host that is merely new has no log here yet.
  */
 function readsOtherwise(repository: Repository, before: Charter, after: Charter): boolean {
+  const [gone, going] = [before, after].map(({ purges }) => JSON.stringify([...purges.keys()]));
+  // Bodies become holes, and a hole that no purge names any more ends its log.
+  if (gone !== going) return true;
   const names = new Set([...before.hosts.keys(), ...after.hosts.keys()]);
   return [...names].some((name) => {
     const [old, now] = [before, after].map(({ hosts }) => JSON.stringify(hosts.get(name)?.spans.map(printSpan) ?? []));

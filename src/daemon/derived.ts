@@ -45,10 +45,10 @@ export interface Derived {
   /** Notes that every subject may have changed. */
   touchAll(): void;
   /**
-   * Throws away every row; all of them are written again at the next flush, these lines among them. `damaged`: the file
-   * itself is not to be trusted and is replaced.
+   * Throws away every row; all of them are written again at the next flush, these lines among them. `file`: why the file
+   * itself is replaced: it is not to be trusted, or no byte of it may be left.
    */
-  startAnew(lines: readonly Line[], options: { readonly damaged: boolean }): void;
+  startAnew(lines: readonly Line[], options?: { readonly file?: NewFile | undefined }): void;
   /** Notes that views and the copies of these logs are to be written again, whatever changed. */
   touchFiles(logs: Iterable<string>): void;
   /** True when rows were written whose copies and views were not: a crash came between. */
@@ -63,6 +63,9 @@ export interface Derived {
   viewCache(audience: string): ViewCache;
   close(): void;
 }
+
+/** Why a database file is given up. */
+export type NewFile = 'damaged' | 'purged';
 
 interface Pending {
   subjects: Set<string> | 'all';
@@ -109,14 +112,14 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
   let unfiled: Set<string> | undefined;
   let fault: OperatingError | undefined;
 
-  const clear = (damaged: boolean): void => {
+  const clear = (file: NewFile | undefined): void => {
     try {
-      if (!damaged) return database.clear();
+      if (file === undefined) return database.clear();
     } catch (error) {
       if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
     }
     database.close();
-    database = openDatabase(home.database, { damaged: true });
+    database = openDatabase(home.database, { anew: file ?? 'damaged' });
   };
   const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
   const writeFiles = async (fold: Fold, lines: readonly Line[], damaged: ReadonlySet<string>): Promise<void> => {
@@ -154,8 +157,8 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       pending.dirty = true;
       caches.clear();
     },
-    startAnew(lines, { damaged }) {
-      clear(damaged);
+    startAnew(lines, { file } = {}) {
+      clear(file);
       pending = { ...nothing(), subjects: 'all', lines: [...lines], dirty: true };
       caches.clear();
     },

@@ -8,7 +8,7 @@ import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import type { MeshNode } from '../mesh/node.ts';
-import { createLocks } from '../mesh/log-lock.ts';
+import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import { createPeers, peersOf, type Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
@@ -26,9 +26,11 @@ import type { Transaction } from './own-log.ts';
 import { createOwnLogFirst, ownLogLimits, requireOwnLogWhole } from './own-log-first.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
+import { createPurger, type Purger } from './purger.ts';
 import { Refusal } from './refusal.ts';
 import { revocationFaults } from './revoked-host.ts';
-import { growTrust, readTrustState, type TrustState } from './trust-keeper.ts';
+import { createTrustIntake, type TrustIntake } from './trust-intake.ts';
+import { readTrustState, type TrustState } from './trust-keeper.ts';
 
 export interface EngineOptions {
   /** Absolute home folder. */
@@ -69,12 +71,15 @@ export interface Engine {
   /** What config.toml says; undefined: every default. */
   readonly config: Config | undefined;
   readonly targets: Targets;
+  /** Keeps those who use objects of the repository apart from the purge that drops some. */
+  readonly gate: ObjectGate;
+  readonly purger: Purger;
   charter(): Charter;
   trust(): TrustState;
   /** Appends one transaction; resolves once it is durable. */
   append(transaction: Transaction): Promise<readonly AppendedJson[]>;
   /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
-  admitTrust(ops: readonly TrustOp[], via: string): Promise<Added>;
+  readonly admitTrust: TrustIntake;
   /** Has this host sign with this key by default, if `old` is the signer that it signed as. @returns whether it was. */
   rememberSigner(old: string, signer: { readonly name: string; readonly key: string }): Promise<boolean>;
   /** Makes everything derived again from the repository; `damage` as for the beliefs. */
@@ -113,7 +118,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     await prepareRepository(repository);
     const trust = await readTrustState(repository, meshId);
     requireGenesis(trust, meshId);
-    return assemble({ options, home, identity, meshId, lock, repository, trust });
+    const engine = assemble({ options, home, identity, meshId, lock, repository, trust });
+    // A crash came between the op and its end, or the disk was full.
+    await engine.purger.carryOut(options.progress ?? (() => undefined));
+    return engine;
   } catch (error) {
     lock.release();
     throw error;
@@ -143,8 +151,7 @@ function assemble(parts: Parts): Engine {
   const { daemon, log, config, progress = () => undefined } = options;
   let trust = parts.trust;
   const self = identityKeeper(home, identity);
-  let ports: ListenPorts | null = null;
-  let listenFault: OperatingError | undefined;
+  const listen = listenState();
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
@@ -156,20 +163,21 @@ function assemble(parts: Parts): Engine {
     beliefs,
     requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, { host: identity.host, home: home.dir, addressOf }),
   });
-  const locks = createLocks();
-  // One at a time: each grows the set that the one before it left.
-  const admitTrust = (ops: readonly TrustOp[], via: string): Promise<Added> =>
-    locks.run('trust', async () => {
-      const { state, report } = await growTrust(repository, trust, { ops, via, host: identity.host });
-      trust = state;
-      if (report.added.length + report.unsupported.length > 0) {
-        peers.expel();
-        options.onCharter?.();
-        await queue.alone(() => beliefs.recharter());
-      }
-      return report;
-    });
-  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust });
+  const gate = createObjectGate();
+  const purger = createPurger({ lock, repository, meshId, trust: () => trust, beliefs, gate, queue, log });
+  const admitTrust = createTrustIntake({
+    repository,
+    host: identity.host,
+    trust: () => trust,
+    grown: (state) => void (trust = state),
+    settle: async (said) => {
+      peers.expel();
+      options.onCharter?.();
+      if (!(await purger.carryOut(said))) await queue.alone(() => beliefs.recharter());
+    },
+    progress,
+  });
+  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
   const peers = createPeers({ node, addressOf });
   const ownLogFirst = createOwnLogFirst({
     peerBook,
@@ -191,6 +199,8 @@ function assemble(parts: Parts): Engine {
     peerBook,
     config,
     targets,
+    gate,
+    purger,
     charter: () => trust.charter,
     trust: () => trust,
     append: (transaction) => ownLogFirst(() => queue.submit(transaction)),
@@ -198,10 +208,8 @@ function assemble(parts: Parts): Engine {
     rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
     alone: (work) => queue.alone(work),
-    ports: () => ports,
-    listening: (now) => void (ports = now),
-    listenFault: (fault) => void (listenFault = fault),
-    faults: () => [...localFaults(parts, trust.charter, listenFault), ...beliefs.notes()],
+    ...listen.set,
+    faults: () => [...localFaults(parts, trust.charter), ...listen.faults(), ...purger.faults(), ...beliefs.notes()],
     close: () =>
       inOrder([() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close()]).finally(() =>
         lock.release(),
@@ -230,16 +238,25 @@ async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void
   for (const step of steps) await step();
 }
 
-function localFaults(
-  { identity, trust }: Parts,
-  charter: Charter,
-  listen: OperatingError | undefined,
-): readonly LocalFault[] {
-  return [
-    ...revocationFaults(charter, identity.host),
-    ...(listen === undefined ? [] : [{ kind: listen.code, detail: listen.message }]),
-    ...unreadableOps(trust),
-  ];
+function localFaults({ identity, trust }: Parts, charter: Charter): readonly LocalFault[] {
+  return [...revocationFaults(charter, identity.host), ...unreadableOps(trust)];
+}
+
+/** Where the ssh server listens, as it tells. */
+function listenState(): {
+  readonly set: Pick<Engine, 'ports' | 'listening' | 'listenFault'>;
+  readonly faults: () => readonly LocalFault[];
+} {
+  let ports: ListenPorts | null = null;
+  let fault: OperatingError | undefined;
+  return {
+    set: {
+      ports: () => ports,
+      listening: (now) => void (ports = now),
+      listenFault: (now) => void (fault = now),
+    },
+    faults: () => (fault === undefined ? [] : [{ kind: fault.code, detail: fault.message }]),
+  };
 }
 
 /** Found when the home was opened; what is admitted afterwards was read before it was written. */
@@ -281,15 +298,18 @@ function meshNode(
     readonly trust: () => TrustState;
     readonly admitTrust: (ops: readonly TrustOp[], via: string) => Promise<Added>;
     readonly peerBook: PeerBook;
+    readonly gate: ObjectGate;
   },
 ): MeshNode {
-  const { keys, beliefs, trust, admitTrust, peerBook } = live;
+  const { keys, beliefs, trust, admitTrust, peerBook, gate } = live;
   return {
     meshId,
     host: identity.host,
     repository,
     sshKey: keys.ssh.pem,
     charter: () => trust().charter,
+    purged: () => trust().charter.purges,
+    gate,
     tip: beliefs.book.tip,
     linkAt: beliefs.book.linkAt,
     trust,

@@ -1,5 +1,5 @@
 /** Where every log stands: tip, commit, links. And the logs read from the repository, verified (R0). */
-import { extendLog, type LogExtension, type VerifiedLine } from '../core/log.ts';
+import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from '../core/log.ts';
 import type { Charter, CharterHost } from '../core/trust/charter.ts';
 import type { LogTip } from '../mesh/node.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
@@ -94,7 +94,7 @@ export interface ReadLog {
 export async function readVerifiedLog(
   repository: Repository,
   host: CharterHost,
-  options: { readonly meshId: string; readonly verifyEvery?: boolean },
+  options: { readonly meshId: string; readonly purged: PurgedIds; readonly verifyEvery?: boolean },
 ): Promise<ReadLog | undefined> {
   const lines: (string | Uint8Array)[] = [];
   let oid = '';
@@ -108,8 +108,9 @@ export async function readVerifiedLog(
     if (!isOperatingError(error)) throw error;
     damage = error;
   }
-  const { meshId, verifyEvery = false } = options;
-  const start = { host: host.name, mesh: meshId, from: { seq: 0, link: meshId }, keys: host.spans, verifyEvery };
+  const { meshId, purged, verifyEvery = false } = options;
+  const from = { seq: 0, link: meshId };
+  const start = { host: host.name, mesh: meshId, from, keys: host.spans, purged, verifyEvery };
   return { oid, held: lines.length, extension: extendLog(start, lines), damage };
 }
 
@@ -134,7 +135,7 @@ export async function loadLogs(
   const { repository, charter, book, progress } = options;
   for (const host of charter.hosts.values()) {
     progress(`reading log ${host.name}`);
-    const read = await readVerifiedLog(repository, host, { meshId: charter.meshId });
+    const read = await readVerifiedLog(repository, host, { meshId: charter.meshId, purged: charter.purges });
     if (read === undefined) continue;
     const cut = cutOf(host.name, read);
     if (cut !== undefined) book.cut(cut);

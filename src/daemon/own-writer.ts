@@ -60,6 +60,8 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       requireSoundLog(beliefs.book, host);
       requireSoundHeads(beliefs);
       if (await tookOver(options, fold)) writer = undefined;
+      // A purge has made another commit of the same lines.
+      if (writer !== undefined && writer.head() !== (beliefs.book.tip(host)?.oid ?? null)) writer = undefined;
       const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
       const { prepared, denials } = await gateTransactions(made, fold, host);
       const said = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
@@ -220,7 +222,8 @@ async function tookOver(options: OwnWriterOptions, fold: Fold): Promise<boolean>
 async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {
   const { repository, host, meshId, beliefs } = options;
   const self: CharterHost | undefined = fold.charter.hosts.get(host);
-  const read = self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId });
+  const read =
+    self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId, purged: fold.charter.purges });
   const known = beliefs.book.tip(host)?.seq ?? 0;
   const persisted = read?.extension.lines.slice(known) ?? [];
   if (read !== undefined && persisted.length > 0) await beliefs.take(host, persisted, read.oid);

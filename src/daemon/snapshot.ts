@@ -7,12 +7,13 @@ import { rulesVersion } from '../core/fold/state.ts';
 import { extendLog } from '../core/log.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import { charterItems } from '../core/root.ts';
-import type { CharterHost } from '../core/trust/charter.ts';
+import type { Charter, CharterHost } from '../core/trust/charter.ts';
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import { isOperatingError, OperatingError } from '../store/errors.ts';
 import { listLogs } from '../store/git/refs.ts';
 import { openRepository, type Repository } from '../store/git/repository.ts';
 import { openHome } from '../store/home.ts';
+import { withoutBody } from '../store/log-rewrite.ts';
 import { streamLog } from '../store/log-store.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import { Refusal } from './refusal.ts';
@@ -33,6 +34,8 @@ export interface SnapshotLog {
   readonly link: string;
   /** Why it could not be read or used to its end; undefined when it could. */
   readonly problem: string | undefined;
+  /** An object of it could not be read. */
+  readonly damaged: boolean;
 }
 
 export interface Snapshot {
@@ -73,8 +76,21 @@ export async function readSnapshot(
   return { ...snapshot, identity };
 }
 
+/** Readings of a repository whose branches are moved, and old objects dropped, by a purge that goes on meanwhile. */
+const readsMax = 3;
+
 /** Reads and verifies a repository; damage in a log is told beside what could be read. Fails where there is no trust set. */
 export async function readRepository(options: SnapshotOptions): Promise<Snapshot> {
+  const repository = openRepository(options.repository);
+  for (let reads = 1; ; reads += 1) {
+    const snapshot = await readOnce(options);
+    const now = listLogs(repository);
+    const moved = snapshot.logs.some(({ host, oid, damaged }) => damaged && now.get(host) !== oid);
+    if (!moved || reads === readsMax) return snapshot;
+  }
+}
+
+async function readOnce(options: SnapshotOptions): Promise<Snapshot> {
   const { mesh, verifyEvery, progress } = options;
   const repository = openRepository(options.repository);
   const trust = await readTrustState(repository, mesh);
@@ -87,7 +103,14 @@ export async function readRepository(options: SnapshotOptions): Promise<Snapshot
   const logs: SnapshotLog[] = [];
   for (const [host, oid] of listLogs(repository)) {
     progress(`reading log ${host}`);
-    const read = await readOne(repository, { host, oid, mesh, verifyEvery, member: trust.charter.hosts.get(host) });
+    const read = await readOne(repository, {
+      host,
+      oid,
+      mesh,
+      verifyEvery,
+      member: trust.charter.hosts.get(host),
+      purged: trust.charter.purges,
+    });
     foldLines(fold, read.usable);
     logs.push(read.log);
   }
@@ -101,26 +124,30 @@ interface Branch {
   readonly verifyEvery: boolean;
   /** Undefined: the charter names no such host, so nothing of the log is usable. */
   readonly member: CharterHost | undefined;
+  /** Ids whose bodies must not leave this home any more. */
+  readonly purged: Charter['purges'];
 }
 
 async function readOne(
   repository: Repository,
-  { host, oid, mesh, verifyEvery, member }: Branch,
+  { host, oid, mesh, verifyEvery, member, purged }: Branch,
 ): Promise<{ readonly log: SnapshotLog; readonly usable: readonly VerifiedLine[] }> {
   const lines: (string | Uint8Array)[] = [];
   let damage: string | undefined;
   try {
-    for await (const part of streamLog(repository, host, oid)) for (const line of part) lines.push(line);
+    for await (const part of streamLog(repository, host, oid))
+      for (const line of part) lines.push(purged.size === 0 ? line : withoutBody({ meshId: mesh, purged }, line).line);
   } catch (error) {
     if (!isOperatingError(error)) throw error;
     damage = `log ${host} could be read to line ${lines.length} only: ${error.code}: ${error.message}`;
   }
   if (member === undefined) {
     const problem = damage ?? `log ${host} belongs to no host of the charter`;
-    return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem }, usable: [] };
+    const damaged = damage !== undefined;
+    return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem, damaged }, usable: [] };
   }
   const from = { seq: 0, link: mesh };
-  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, verifyEvery }, lines);
+  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, purged, verifyEvery }, lines);
   const cut = fault && `log ${host} is cut at line ${fault.seq}: ${fault.code}: ${fault.detail}`;
   const at = usable.findLast(({ body }) => body !== null)?.body?.at ?? '';
   return {
@@ -133,6 +160,7 @@ async function readOne(
       seq: tip.seq,
       link: tip.link,
       problem: cut ?? damage,
+      damaged: damage !== undefined,
     },
     usable,
   };

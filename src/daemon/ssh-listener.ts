@@ -109,6 +109,7 @@ async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Prom
     charterHosts: () => engine.charter().hosts,
     heads: () => headsLine(engine),
     onNote: notes.note,
+    gate: engine.gate,
   });
   // A taken port was probed upward: what peers are told must be the port that was found.
   engine.listening({ asked: listen.port, found: server.port });

@@ -20,10 +20,11 @@ export function createObjectGate(): ObjectGate {
   /** The last `alone` that was asked for. */
   let last: Promise<unknown> = Promise.resolve();
   let closed = 0;
+  const isClosed = (): boolean => closed > 0;
 
   return {
     async use(work) {
-      while (closed > 0) await last;
+      while (isClosed()) await last;
       const done = work();
       const user = done.catch(() => undefined);
       users.add(user);
@@ -47,7 +48,7 @@ export function createObjectGate(): ObjectGate {
       last = turn.catch(() => undefined);
       return turn;
     },
-    isClosed: () => closed > 0,
+    isClosed,
     onClose(stop) {
       stops.add(stop);
       return () => void stops.delete(stop);

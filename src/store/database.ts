@@ -27,7 +27,7 @@ import { openWordIndex, reasonKinds, type WordHits, type WordIndex, type WordTab
 import { diskError, OperatingError, systemCode } from './errors.ts';
 
 /** Why `openDatabase` started from an empty file. `missing` is the ordinary first start. */
-export type RebuildReason = 'missing' | 'older schema' | 'newer schema' | 'damaged';
+export type RebuildReason = 'missing' | 'older schema' | 'newer schema' | 'damaged' | 'purged';
 
 /** Rows to write in one transaction; rows with a known key are replaced. */
 export interface RowChanges {
@@ -92,11 +92,11 @@ type Stored = Readonly<Record<string, string | number | Uint8Array>>;
 /**
  * Opens the database, or starts an empty one when it is missing, damaged, or of another schema version. A damaged file is
  * kept beside as `state.sqlite.damaged`; idempotency keys are carried over where their rows are sound. `damaged` says that
- * a reader found it so, however sound it looks when it is opened.
+ * a reader found it so, however sound it looks when it is opened; `purged`, that no byte of the file may be left.
  * Errors: `DATABASE_FAILED`, `DISK_FAILED`, `DISK_FULL`.
  */
-export function openDatabase(file: string, options: { readonly damaged?: boolean } = {}): StateDatabase {
-  const existing = options.damaged === true ? 'damaged' : openExisting(file);
+export function openDatabase(file: string, options: { readonly anew?: 'damaged' | 'purged' } = {}): StateDatabase {
+  const existing = options.anew ?? openExisting(file);
   if (typeof existing !== 'string') return wrap(existing, { file, rebuilt: null });
   const kept = existing === 'missing' ? [] : salvageOnce(file);
   try {

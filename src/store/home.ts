@@ -25,6 +25,8 @@ export interface Home {
   readonly hooksLog: string;
   /** What sessions were given at their start. */
   readonly injected: string;
+  /** Which purges were carried out here. */
+  readonly purged: string;
 }
 
 /** Bytes of a unix socket path that every system takes (Linux 107, macOS 103). */
@@ -53,6 +55,7 @@ export function homePaths(dir: string): Home {
     marker: at('machine.marker'),
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
+    purged: at('purged.json'),
   };
 }
 

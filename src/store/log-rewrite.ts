@@ -104,8 +104,8 @@ async function findFirst({ context, reader, layout }: OpenLog): Promise<Start | 
 }
 
 /** A line as it is to be kept; `at` is the claimed time of a body that stays. Lines that cannot be read stay as they are. */
-function withoutBody(
-  { meshId, purged }: RewriteContext,
+export function withoutBody(
+  { meshId, purged }: Pick<RewriteContext, 'meshId' | 'purged'>,
   line: RawLine,
 ): { readonly line: RawLine; readonly hole: boolean; readonly at: string | undefined } {
   const parsed = parseLine(line, meshId);

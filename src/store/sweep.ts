@@ -34,7 +34,7 @@ const repositoryRules: readonly Rule[] = [
 ];
 
 const homeRules: readonly Rule[] = [
-  { folder: '', pattern: /^(last-heads\.json\.tmp-\d+|memd\.lock\.owner\.tmp)$/ },
+  { folder: '', pattern: /^((last-heads|purged)\.json\.tmp-\d+|memd\.lock\.owner\.tmp)$/ },
   { folder: 'keys', pattern: /\.tmp-\d+$/ },
   { folder: 'views', pattern: /^\..*\.tmp-\d+$/, deep: true },
   { folder: 'logs', pattern: /^\..*\.tmp-\d+$/ },

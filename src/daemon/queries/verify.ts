@@ -11,6 +11,7 @@ import type { VerifyJson } from '../api-types.ts';
 import { commitsOnDisk } from '../beliefs.ts';
 import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
+import { counted } from '../counted.ts';
 import { cutOf, readVerifiedLog } from '../log-book.ts';
 
 interface LogReport {
@@ -36,7 +37,7 @@ export async function verify(engine: Engine, options: Options): Promise<VerifyJs
   for (let tries = 0; tries < triesBeside; tries += 1) {
     await engine.beliefs.settle();
     const before = momentOf(engine);
-    const report = await verifyOnce(engine, options);
+    const report = await engine.gate.use(() => verifyOnce(engine, options));
     const after = momentOf(engine);
     if (report.ok || (after.held === before.held && after.held === after.onDisk)) return report;
   }
@@ -85,11 +86,17 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
 
 async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<LogReport | undefined> {
   const host = engine.charter().hosts.get(log);
-  const read = host && (await readVerifiedLog(engine.repository, host, { meshId: engine.meshId, verifyEvery: deep }));
+  const { purges } = engine.charter();
+  const how = { meshId: engine.meshId, purged: purges, verifyEvery: deep };
+  const read = host && (await readVerifiedLog(engine.repository, host, how));
   if (read === undefined) return undefined;
   const { lines, tip } = read.extension;
   const cut = cutOf(log, read);
-  const problems = cut === undefined ? [] : [`log ${log} line ${cut.seq}: ${cut.code}: ${cut.detail}`];
+  const { covered = 0 } = read.extension;
+  const problems = [
+    ...(cut === undefined ? [] : [`log ${log} line ${cut.seq}: ${cut.code}: ${cut.detail}`]),
+    ...(covered === 0 ? [] : [`log ${log}: PURGE_DUE: ${counted(covered, 'line')} with a body that a purge names`]),
+  ];
   const copies = deep
     ? checkPlainCopy(
         engine.home,

@@ -112,7 +112,9 @@ export async function dropUnreachable(repository: Repository): Promise<void> {
     await syncDirectories(disk, [folder]);
     await runGit(repository, { args: ['prune', '--expire=now'], deadlineMs: maintenanceDeadlineMs });
     await removePackedFiles(repository);
-    await syncDirectories(disk, [objectDir]);
+    // A name whose removal was not flushed is there again after a power cut.
+    const fans = fs.readdirSync(objectDir).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    await syncDirectories(disk, [objectDir, folder, ...fans.map((name) => path.join(objectDir, name))]);
   } catch (error) {
     throw diskError(error, 'drop objects from', objectDir);
   }

@@ -150,7 +150,13 @@ export interface ShowEventJson {
   readonly lines: readonly {
     readonly log: string;
     readonly seq: number;
-    readonly auth?: { readonly signer: string; readonly valid: boolean };
+    /** `valid`: the verdict is ok. `signerStatus`: of the signer now; whether the approval stands, the level says. */
+    readonly auth?: {
+      readonly signer: string;
+      readonly valid: boolean;
+      readonly verdict: string;
+      readonly signerStatus: string;
+    };
   }[];
 }
 

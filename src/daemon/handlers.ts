@@ -93,7 +93,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   },
   show: {
     params: z.strictObject({ id: z.string() }),
-    handle: async (engine, { id }) => show(await engine.beliefs.read(), engine.trust().set, id),
+    handle: async (engine, { id }) => show(await engine.beliefs.read(), engine.trust(), id),
   },
   approvals: {
     params: z.strictObject({ id: z.string() }),

@@ -5,6 +5,8 @@ import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { writeApprovals } from '../sshsig-files.ts';
 
+type Approval = NonNullable<ShowEventJson['lines'][number]['auth']>;
+
 /** show: one event or trust op, whole. */
 export function makeCommand(cli: Cli): Command {
   return new Command('show')
@@ -45,12 +47,16 @@ function describeEvent(shown: ShowEventJson): string[] {
     `  status: ${shown.status}${shown.reason === undefined ? '' : ` (${shown.reason})`}`,
     `  level: ${shown.level}`,
     ...(shown.supersededBy.length > 0 ? [`  superseded by: ${shown.supersededBy.join(', ')}`] : []),
-    ...shown.lines.map(
-      ({ log, seq, auth }) =>
-        `  carried by ${log}:${seq}${auth ? `, approved by ${auth.signer} (${auth.valid ? 'valid' : 'NOT VALID'})` : ''}`,
-    ),
+    ...shown.lines.map(({ log, seq, auth }) => `  carried by ${log}:${seq}${auth ? approvalOf(auth) : ''}`),
     JSON.stringify(shown.event, null, 2),
   ];
+}
+
+/** `, approved by dana (valid; dana is revoked now)`. */
+function approvalOf({ signer, valid, verdict, signerStatus }: Approval): string {
+  const what = valid ? 'valid' : `NOT VALID: ${verdict}`;
+  const since = signerStatus === 'revoked' ? `; ${signer} is revoked now` : '';
+  return `, approved by ${signer} (${what}${since})`;
 }
 
 function describeOp(shown: ShowOpJson): string[] {

@@ -1,15 +1,22 @@
 /** show: one event or trust op, whole. */
+import type { Charter } from '../../core/trust/charter.ts';
+import { countedOpIds } from '../../core/trust/op-list.ts';
 import { maximalOps, type TrustSet } from '../../core/trust/set.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
 import { Refusal } from '../refusal.ts';
+import type { TrustState } from '../trust-keeper.ts';
 import { heldEvent } from './sound-rows.ts';
 import { viewOfRow } from './stored-event.ts';
 
 /** One event or trust op. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
-export function show(database: StateDatabase, set: TrustSet, prefix: string): ShowEventJson | ShowOpJson {
-  const { id, kind } = findId(database, set, prefix);
-  return kind === 'op' ? showOp(set, id) : showEvent(database, id);
+export function show(
+  database: StateDatabase,
+  trust: Pick<TrustState, 'set' | 'charter'>,
+  prefix: string,
+): ShowEventJson | ShowOpJson {
+  const { id, kind } = findId(database, trust.set, prefix);
+  return kind === 'op' ? showOp(trust.set, id) : showEvent(database, trust.charter, id);
 }
 
 /** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
@@ -47,7 +54,7 @@ export function findId(
   return { id, kind: ops.length > 0 ? 'op' : 'event' };
 }
 
-function showEvent(database: StateDatabase, id: string): ShowEventJson {
+function showEvent(database: StateDatabase, { signers }: Charter, id: string): ShowEventJson {
   const view = viewOfRow(heldEvent(database, id));
   return {
     id,
@@ -56,9 +63,11 @@ function showEvent(database: StateDatabase, id: string): ShowEventJson {
     ...(view.reason === null ? {} : { reason: view.reason }),
     level: view.level,
     supersededBy: view.by,
-    lines: view.lines.map(({ log, seq, signer, verdict }) =>
-      signer === null ? { log, seq } : { log, seq, auth: { signer, valid: verdict === 'ok' } },
-    ),
+    lines: view.lines.map(({ log, seq, signer, verdict }) => {
+      if (signer === null) return { log, seq };
+      const signerStatus = signers.get(signer)?.status ?? 'unknown';
+      return { log, seq, auth: { signer, valid: verdict === 'ok', verdict: verdict ?? 'unknown', signerStatus } };
+    }),
   };
 }
 
@@ -70,13 +79,13 @@ function showOp(set: TrustSet, id: string): ShowOpJson {
   return {
     id,
     op: op.body,
-    status:
-      held === undefined
-        ? `not supported yet: ${op.unsupported}`
-        : maximalOps(set).includes(id)
-          ? 'valid, newest'
-          : 'valid',
+    status: held === undefined ? `not supported yet: ${op.unsupported}` : standingOfOp(set, id),
     // Only ops whose approval verified are in the set.
     auth: { signer, key, valid: held !== undefined },
   };
+}
+
+function standingOfOp(set: TrustSet, id: string): string {
+  if (!countedOpIds(set).has(id)) return 'void: its approver was revoked by somebody who did not know of it';
+  return maximalOps(set).includes(id) ? 'counts, newest' : 'counts';
 }

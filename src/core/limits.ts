@@ -20,6 +20,9 @@ export const segmentsMax: number = segmentFanout ** 3;
 
 /** Bytes of one trust op file; the largest legal one is a genesis with 64 classes. */
 export const trustOpBytesMax = 65_536;
+/** Heads of one view line: with the digests of 64 audiences it stays below `lineBytesMax`. A larger mesh publishes none. */
+export const viewHostsMax = 200;
+
 /** Trust ops of one mesh. Each is made by a person; 10 000 is years of a fleet. */
 export const trustOpsMax = 10_000;
 /** Ancestor ids in `prev` of one trust op. */

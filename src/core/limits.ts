@@ -85,6 +85,8 @@ export const apiRequestsMax = 256;
 export const homeLockWaitMs = 2_000;
 /** How long the first append of a process waits for peers to say what they hold of this host's own log. */
 export const ownLogAskMs = 2_000;
+/** And how long for the proof of one that says it holds more, and does not come up with it. */
+export const ownLogProofMs = 15_000;
 /** Bytes of one request or answer line on the local socket. */
 export const apiLineBytesMax: number = 128 * 1_024 * 1_024;
 
@@ -141,6 +143,15 @@ export const cycleDeadlineMs = 360_000;
 export const sharedFetchWaitMs = 1_000;
 /** After this time data that a peer was refused for is tried again, unchanged as it may be. */
 export const refusalForgetMs = 600_000;
+/** How much later than a cycle's own deadlines, which tell more, it is given up. */
+export const cycleGiveUpMs = 500;
+/** A peer that cannot be reached is left alone for this long after the first failure, twice as long after each more, up to the maximum. */
+export const backOffMs = 1_000;
+export const backOffMaxMs = 300_000;
+/** How often peers are asked what they hold while somebody waits for them to hold something. */
+export const replicationPollMs = 500;
+/** After a start or a sleep, how long a peer that is slow to answer keeps this host from telling what it knows. */
+export const catchUpMs = 30_000;
 /** Alarms of one peer in one cycle; a flood is one alarm with a count. */
 export const peerAlarmsMax = 64;
 

@@ -7,9 +7,9 @@ import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
-import type { MeshNode } from '../mesh/node.ts';
+import { peersOf, type MeshNode } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
-import { createPeers, peersOf, type Peers } from '../mesh/peers.ts';
+import { createPeers, type Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
 import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
@@ -23,7 +23,7 @@ import type { Config } from './config.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, writeIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
-import { createOwnLogFirst, ownLogLimits, requireOwnLogWhole } from './own-log-first.ts';
+import { requireOwnLogWhole } from './own-log-first.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 import { createPurger, type Purger } from './purger.ts';
@@ -178,11 +178,11 @@ function assemble(parts: Parts): Engine {
     progress,
   });
   const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = createPeers({ node, addressOf });
-  const ownLogFirst = createOwnLogFirst({
-    peerBook,
-    peers: () => peersOf(trust.charter, identity.host),
-    ask: async () => (daemon ? undefined : askHeads({ beliefs, peers, peerBook })),
+  const peers = openPeers(node, { addressOf, peerBook, log });
+  const ownLogKnown = askBeforeAppend({
+    beliefs,
+    peers,
+    isAlone: () => peersOf(trust.charter, identity.host).length === 0,
   });
   return {
     daemon,
@@ -203,7 +203,7 @@ function assemble(parts: Parts): Engine {
     purger,
     charter: () => trust.charter,
     trust: () => trust,
-    append: (transaction) => ownLogFirst(() => queue.submit(transaction)),
+    append: (transaction) => ownLogKnown().then(() => queue.submit(transaction)),
     admitTrust,
     rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
@@ -267,13 +267,35 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
   }));
 }
 
-/** What peers hold, asked by a command without memd; memd itself runs a cycle when it starts. */
-async function askHeads({ beliefs, peers, peerBook }: Pick<Engine, 'beliefs' | 'peers' | 'peerBook'>): Promise<void> {
-  await beliefs.fold();
-  const now = new Date().toISOString();
-  const { waitMs, proofMs } = ownLogLimits;
-  const outcomes = await peers.cycle({ headsOnly: true, deadlineMs: waitMs + proofMs });
-  for (const outcome of outcomes) peerBook.note(outcome, now);
+/** What comes of every cycle is noted, and logged when it is another state than before. */
+function openPeers(
+  node: MeshNode,
+  around: { readonly addressOf: (host: string) => string | undefined } & Pick<Engine, 'peerBook' | 'log'>,
+): Peers {
+  const { addressOf, peerBook, log } = around;
+  return createPeers({
+    node,
+    addressOf,
+    onOutcome(outcome) {
+      const { peer, state, reason } = outcome;
+      if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
+    },
+  });
+}
+
+/** Own log first: before the first append of a process, peers say what they hold of it. What this home holds is known by then. */
+function askBeforeAppend(
+  parts: Pick<Engine, 'beliefs' | 'peers'> & { readonly isAlone: () => boolean },
+): () => Promise<void> {
+  const { beliefs, peers, isAlone } = parts;
+  let asked: Promise<void> | undefined;
+  return () => {
+    if (asked === undefined && isAlone()) return Promise.resolve();
+    // A log that cannot be read is told by the append itself.
+    const wait = (): Promise<void> => peers.beforeAppend();
+    asked ??= beliefs.fold().then(wait, wait);
+    return asked;
+  };
 }
 
 function openQueue(

@@ -12,7 +12,7 @@ import {
   supersedesIdsMax,
   trustSshsigBytesMax,
 } from '../core/limits.ts';
-import { peersOf } from '../mesh/peers.ts';
+import { peersOf } from '../mesh/node.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -262,7 +262,7 @@ async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<An
       exit: 7,
     });
   }
-  const outcomes = await runCycle(engine, { busy: 'wait', ...(peer === undefined ? {} : { only: [peer] }) });
+  const outcomes = await runCycle(engine, peer === undefined ? undefined : [peer]);
   return {
     peers: outcomes.map(({ peer: name, state, newEvents, reason }) => ({
       peer: name,

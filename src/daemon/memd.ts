@@ -10,7 +10,7 @@ import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { openSshListener } from './ssh-listener.ts';
-import { runCycle } from './sync-cycle.ts';
+import { runSchedule } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
 
 export interface MemdOptions {
@@ -119,10 +119,11 @@ function keepSchedule(
   engine: Engine,
   { schedule, listenAgain, log }: { readonly schedule: string; readonly listenAgain: () => void; readonly log: Logger },
 ): () => Promise<unknown> {
+  const slept = sleepDetector();
   const cycle = async (): Promise<void> => {
     listenAgain();
     try {
-      await runCycle(engine, { busy: 'skip' });
+      await runSchedule(engine, slept());
     } catch (error) {
       log.error({ err: error }, 'a sync cycle failed');
     }
@@ -130,4 +131,17 @@ function keepSchedule(
   const task = cron.schedule(schedule, cycle, { maxRandomDelay: syncJitterMs });
   setImmediate(() => void cycle());
   return async () => task.stop();
+}
+
+/** How much further the clock on the wall may run than the other one, which stands still in a sleep. A clock that is set costs one cycle. */
+const sleepMinMs = 30_000;
+
+/** Says whether this machine was suspended since it was last asked. */
+function sleepDetector(): () => boolean {
+  let [wall, running] = [Date.now(), performance.now()];
+  return () => {
+    const [wallBefore, runningBefore] = [wall, running];
+    [wall, running] = [Date.now(), performance.now()];
+    return wall - wallBefore - (running - runningBefore) > sleepMinMs;
+  };
 }

@@ -6,7 +6,7 @@ import { supersedesIdsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
 import type { SigningKey } from '../crypto/ed25519.ts';
-import { peersOf } from '../mesh/peers.ts';
+import { peersOf } from '../mesh/node.ts';
 import { OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../store/log-writer.ts';

@@ -18,12 +18,8 @@ export interface PeerBook {
   note(outcome: PeerOutcome, now: string): boolean;
   /** Notes what a peer says it holds, while the cycle with it still runs. */
   heard(peer: string, heads: Heads): void;
-  /** Notes that a peer claims to hold more of our own log, while it is looked into, and what came of it. */
+  /** Notes what came of a peer's claim to hold what we lack of our own log. */
   claimed(peer: string, claim: 'looking' | 'unproven' | SignedLine): void;
-  /** Resolves once each of these peers was heard, or a cycle with it is over. */
-  known(peers: readonly string[]): Promise<void>;
-  /** Resolves once no claim of theirs is being looked into. */
-  lookedInto(): Promise<void>;
   /** Lines of our own log, signed by us, that peers were seen to hold and this home did not. */
   proofs(): readonly { readonly peer: string; readonly line: SignedLine }[];
   alarms(): readonly MeshAlarm[];
@@ -35,38 +31,17 @@ export interface PeerBook {
 export function createPeerBook(isEnrolled: (host: string) => boolean = () => true): PeerBook {
   const peers = new Map<string, PeerHealth>();
   const said = new Map<string, Heads>();
-  const looking = new Set<string>();
   const proven = new Map<string, SignedLine>();
   const forgetOthers = (): void => {
     for (const known of [peers, said, proven])
       for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
   };
-  const waiting = new Set<() => void>();
-  const tell = (): void => waiting.forEach((check) => check());
-  const until = (isSo: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const check = (): void => {
-        if (!isSo()) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      check();
-    });
   return {
-    heard(peer, heads) {
-      said.set(peer, heads);
-      tell();
-    },
+    heard: (peer, heads) => void said.set(peer, heads),
+    // What was proven once stays so: the signature is ours, whatever the peer says later.
     claimed(peer, claim) {
-      if (claim === 'looking') return void looking.add(peer);
-      looking.delete(peer);
-      // What was proven once stays so: the signature is ours, whatever the peer says later.
-      if (claim !== 'unproven') proven.set(peer, claim);
-      tell();
+      if (typeof claim === 'object') proven.set(peer, claim);
     },
-    known: (names) => until(() => names.every((name) => said.has(name) || peers.has(name))),
-    lookedInto: () => until(() => looking.size === 0),
     proofs() {
       forgetOthers();
       return [...proven].map(([peer, line]) => ({ peer, line }));
@@ -87,9 +62,6 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
         heads: outcome.heads ?? before?.heads,
         alarms: reached ? outcome.alarms : (before?.alarms ?? []),
       });
-      // A cycle that was given up looks into nothing any more.
-      looking.delete(outcome.peer);
-      tell();
       return before?.state !== outcome.state || before.reason !== reason;
     },
     alarms() {

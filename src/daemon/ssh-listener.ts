@@ -1,5 +1,5 @@
 /** The ssh server of a running daemon, and where it listens: it moves when the charter says that it should. */
-import { peersOf } from '../mesh/peers.ts';
+import { peersOf } from '../mesh/node.ts';
 import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
 import { isOperatingError, OperatingError, printable } from '../store/errors.ts';
 import type { Engine } from './engine.ts';

@@ -1,50 +1,25 @@
 /** Sync cycles: every peer side by side, then what is known of them. */
-import { peersOf } from '../mesh/peers.ts';
 import type { PeerOutcome } from '../mesh/node.ts';
 import { requireSoundHeads } from './beliefs.ts';
 import type { Engine } from './engine.ts';
 
-export interface CycleRequest {
-  /** These peers; default all. */
-  readonly only?: readonly string[];
-  /**
-   * A peer whose last cycle is still running: `skip` leaves it out (the schedule comes again), `wait` fetches from it
-   * afterwards (somebody asked, and wants what it holds now).
-   */
-  readonly busy: 'skip' | 'wait';
+/** Fetches from peers because somebody asked: also from one that is at work already, afterwards. Never rejects because of a peer. */
+export async function runCycle(engine: Engine, only?: readonly string[]): Promise<readonly PeerOutcome[]> {
+  await prepare(engine);
+  return engine.peers.cycle({ busy: 'wait', ...(only === undefined ? {} : { only }) });
 }
 
-/** The cycles that run, by peer. */
-const runningOfEngine = new WeakMap<Engine, Map<string, Promise<unknown>>>();
+/** The schedule is due. `slept`: this machine was suspended since the last time. */
+export async function runSchedule(engine: Engine, slept: boolean): Promise<void> {
+  await prepare(engine);
+  engine.peers.schedule(slept);
+}
 
-/** Fetches from peers. Never rejects because of a peer. */
-export async function runCycle(engine: Engine, { only, busy }: CycleRequest): Promise<readonly PeerOutcome[]> {
+/** What is held here is known before anybody is asked. Throws BRANCH_REWOUND: such a host fetches nothing. */
+async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();
   await recheckCuts(engine);
   requireSoundHeads(engine.beliefs);
-  const running = runningOfEngine.get(engine) ?? new Map<string, Promise<unknown>>();
-  runningOfEngine.set(engine, running);
-  const peers = only ?? peersOf(engine.charter(), engine.identity.host);
-  const outcomes = await Promise.all(
-    peers.map(async (peer) => {
-      if (busy === 'skip' && running.has(peer)) return [];
-      while (running.has(peer)) await running.get(peer);
-      const cycle = cycleWith(engine, peer).finally(() => running.delete(peer));
-      running.set(peer, cycle);
-      return cycle;
-    }),
-  );
-  return outcomes.flat();
-}
-
-async function cycleWith(engine: Engine, peer: string): Promise<readonly PeerOutcome[]> {
-  const outcomes = await engine.peers.cycle({ only: [peer] });
-  const now = new Date().toISOString();
-  for (const outcome of outcomes) {
-    const { state, reason } = outcome;
-    if (engine.peerBook.note(outcome, now)) engine.log?.info({ peer, state, reason }, 'peer');
-  }
-  return outcomes;
 }
 
 /** Reading a long log anew takes its time: then it is done more seldom. */

@@ -3,19 +3,13 @@
  * last one before it that is. The order of checks is: linear history, shape and sizes, lines.
  */
 import type { HostKeySpan, PurgedIds, VerifiedLine } from '../core/log.ts';
+import type { AdmissionFault } from '../core/sync/vocabulary.ts';
 import { assert } from '../crypto/result.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import type { ObjectView } from '../store/git/repository.ts';
 import { readLogLayout, readSegments, type LogLayout } from '../store/log-tree.ts';
 import { listCommits, walkCommits, type CommitChain } from './commit-chain.ts';
-import {
-  equalSegments,
-  judgeCommit,
-  treeFault,
-  type AdmissionFault,
-  type JudgeContext,
-  type Judgement,
-} from './judge-commit.ts';
+import { equalSegments, judgeCommit, treeFault, type JudgeContext, type Judgement } from './judge-commit.ts';
 import type { LogBase } from './log-base.ts';
 import type { IntakeForm } from './quarantine.ts';
 import { recordingReader, type FolderCache, type RecordingReader } from './recording-reader.ts';

@@ -8,18 +8,18 @@ import {
   fetchSlackBytes,
   segmentSealBytes,
 } from '../core/limits.ts';
+import type { HeadsTip, LogTip } from '../core/sync/peer.ts';
+import type { LogFetched } from '../core/sync/vocabulary.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { writeRewritten } from '../store/log-rewrite.ts';
 import { admitCommit, type Admission } from './admission.ts';
-import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
-import type { HeadsTip } from './heads.ts';
-import type { AdmissionFault } from './judge-commit.ts';
+import { fetchPack } from './fetch-pack.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
 import type { Locks } from './log-lock.ts';
-import type { LogTip, MeshNode } from './node.ts';
+import type { MeshNode } from './node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
 import type { FolderCache } from './recording-reader.ts';
 import type { PeerConnection } from './ssh-client.ts';
@@ -41,17 +41,6 @@ export interface LogFetch {
   /** What the peer says it holds. */
   readonly offered: HeadsTip;
   readonly deadlineMs: number;
-}
-
-/**
- * `lines`: how many were admitted. `fault`: why not all, or none. `failure`: the fetch itself did not come to an end.
- * `mismatch`: what came is not more than we hold, though the peer says so.
- */
-export interface LogFetched {
-  readonly lines: number;
-  readonly fault?: AdmissionFault;
-  readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
-  readonly mismatch?: 'same' | 'shorter';
 }
 
 /** A line appended alone makes a commit, three folders and a segment; now and then a folder or segment more. */

@@ -1,9 +1,10 @@
 /** One fetch over a kept connection, into a quarantine. Everything that can grow has a bound and everything that can last a deadline. */
 import { fetchIdleMs } from '../core/limits.ts';
+import type { FetchPackFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { fetchReader, printFetchRequest, type FetchStep } from './fetch-v2.ts';
 import { openQuarantine, startIntake, type IntakeForm, type PackIntake, type Quarantine } from './quarantine.ts';
-import { exitFault, type ConnectionFault, type PeerCommand, type PeerConnection } from './ssh-client.ts';
+import { exitFault, type PeerCommand, type PeerConnection } from './ssh-client.ts';
 import type { Repository } from '../store/git/repository.ts';
 
 export interface FetchPackOptions {
@@ -21,9 +22,6 @@ export interface FetchPackOptions {
   /** Longest silence; for tests. */
   readonly idleMs?: number;
 }
-
-/** `PACK_REFUSED`: git refused what came. `TOO_LARGE`: more than was announced. `REMOTE_ERROR`: the peer's git failed. */
-export type FetchPackFault = ConnectionFault | 'PACK_REFUSED' | 'REMOTE_ERROR';
 
 /** What was fetched: the caller removes the quarantine. */
 export interface FetchedPack {

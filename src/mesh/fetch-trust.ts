@@ -1,10 +1,11 @@
 /** The trust set of a peer: its branch is fetched, read for the ops that we lack, and thrown away. Ops prove themselves. */
 import { fetchSlackBytes, trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
+import type { FetchPackFault } from '../core/sync/peer.ts';
 import { parseTrustOp, type TrustOp } from '../core/trust/op.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { readTrustCommit, type StoredTrustOp } from '../store/trust-store.ts';
-import { fetchPack, type FetchPackFault } from './fetch-pack.ts';
+import { fetchPack } from './fetch-pack.ts';
 import type { PeerConnection } from './ssh-client.ts';
 
 export interface TrustFetch {

@@ -4,26 +4,10 @@ import { ok, refuse, type Result } from '../crypto/result.ts';
 import { fitsUtf8 } from '../crypto/text.ts';
 import { isId, isSlug } from '../core/id.ts';
 import { headsBytesMax } from '../core/limits.ts';
+import type { Heads, HeadsTip } from '../core/sync/peer.ts';
 import { isObjectId } from './fetch-v2.ts';
 
-/** Tip of one log as its holder states it. */
-export interface HeadsTip {
-  /** Commit of the branch, 40 hex. */
-  readonly oid: string;
-  readonly seq: number;
-  readonly link: string;
-}
-
-/** Answer of `memd heads`. `addresses` are hints: host name to `ssh://…`. */
-export interface Heads {
-  readonly mesh: string;
-  readonly host: string;
-  readonly heads: Readonly<Record<string, HeadsTip>>;
-  /** `kept`: hash over every op of the branch, those too that its version cannot apply; absent from an older host. */
-  readonly trust: { readonly oid: string; readonly hash: string; readonly kept?: string };
-  readonly addresses: Readonly<Record<string, string>>;
-  readonly version: string;
-}
+export type { Heads, HeadsTip } from '../core/sync/peer.ts';
 
 /** Nesting of the answer: object, heads, tip. */
 const headsDepthMax = 3;

@@ -14,20 +14,12 @@ import {
 } from '../core/log.ts';
 import { parseLine } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
+import type { AdmissionFaultCode } from '../core/sync/peer.ts';
+import type { AdmissionFault } from '../core/sync/vocabulary.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
 import { logError, readLogLayout, readSegments, type LogLayout, type SegmentLines } from '../store/log-tree.ts';
 import type { TreeFaultCode } from '../store/tree-fault.ts';
 import type { LogBase } from './log-base.ts';
-import type { AdmissionFaultCode } from './node.ts';
-
-/** Why a commit was not taken, or not wholly. `seq`: first line concerned, when known. */
-export interface AdmissionFault {
-  readonly code: AdmissionFaultCode;
-  readonly detail: string;
-  readonly seq?: number;
-  /** NOT_EXTENSION only: true when the host itself signed both versions, so that its log is forked. */
-  readonly forked?: boolean;
-}
 
 /**
  * `extends`: `lines` follow what we hold; with a `fault`, the commit holds more that is bad. `covered`: its files hold bodies

@@ -1,19 +1,15 @@
 /** What the mesh needs of the process that runs it, and what it reports back. */
 import type { PurgedIds, VerifiedLine } from '../core/log.ts';
+import type { Heads, LogTip, SignedLine } from '../core/sync/peer.ts';
+import type { World } from '../core/sync/vocabulary.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import type { Repository } from '../store/git/repository.ts';
-import type { FetchPackFault } from './fetch-pack.ts';
-import type { Heads } from './heads.ts';
 import type { ObjectGate } from './object-gate.ts';
+import { revokedText } from './ssh-login.ts';
 
-/** Where a log stands in our repository: the commit of its branch, and the last line that it holds. */
-export interface LogTip {
-  readonly oid: string;
-  readonly seq: number;
-  readonly link: string;
-}
+export type { Heads, LogTip, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome, SignedLine } from '../core/sync/peer.ts';
 
 /** New lines of one log, verified and durable: the branch already points at `tip.oid`. */
 export interface AdmittedLines {
@@ -25,12 +21,6 @@ export interface AdmittedLines {
   readonly via: string;
   /** Our copy was damaged and has been replaced by the peer's; then there may be no line that is new. */
   readonly mended?: boolean;
-}
-
-/** A line that is known by its place and link. */
-export interface SignedLine {
-  readonly seq: number;
-  readonly link: string;
 }
 
 /** What the process knows of damage in our copies of logs. The own log is never taken from a peer. */
@@ -88,73 +78,29 @@ export interface MeshNode {
   admitLines(admitted: AdmittedLines): void | Promise<void>;
 }
 
-/** Why a log of a peer was not taken, or not wholly. */
-export type AdmissionFaultCode =
-  | 'NOT_A_COMMIT'
-  | 'COMMIT_CHAIN'
-  | 'TREE_SHAPE'
-  | 'TOO_LARGE'
-  | 'MISSING_OBJECT'
-  | 'NOT_EXTENSION'
-  | 'LOG_CUT';
-
 /**
- * What a person should hear of. PACK_REFUSED: git refused the objects. HEADS_WRONG: what the peer says it holds is not
- * what it sends, of our own log too. ROLLED_BACK: a host holds less of its own log than it once had. OWN_LOG_AHEAD: a peer holds more of *our*
- * log than we do, and our key signed it, so this home was restored or cloned. TRUST_SHAPE: its trust branch is not one. TRUST_OP: a trust op that
- * it carries is bad. OP_UNSUPPORTED: a trust op that this version cannot apply.
+ * Hosts that this one talks to: those of the charter that were not revoked. A host that was itself goes on asking: it is
+ * told why, and hears of it when the revocation falls. Pure.
  */
-export type MeshAlarmCode =
-  | AdmissionFaultCode
-  | 'PACK_REFUSED'
-  | 'HEADS_WRONG'
-  | 'ROLLED_BACK'
-  | 'OWN_LOG_AHEAD'
-  | 'TRUST_SHAPE'
-  | 'TRUST_OP'
-  | 'OP_UNSUPPORTED';
-
-/** Identity = code + peer + log or op. Reported in every cycle while it lasts. */
-export interface MeshAlarm {
-  readonly code: MeshAlarmCode;
-  readonly peer: string;
-  /** Log that it is about. */
-  readonly log?: string;
-  /** Trust op that it is about. */
-  readonly op?: string;
-  /** First line that diverges or is faulty, when known. */
-  readonly seq?: number;
-  /** NOT_EXTENSION: the host itself signed both versions. */
-  readonly forked?: boolean;
-  /** Printable, one line. */
-  readonly detail: string;
+export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readonly string[] {
+  return [...hosts.values()].flatMap(({ name, status }) => (name === self || status === 'revoked' ? [] : name));
 }
 
-/**
- * Why a peer could not be used. NO_ADDRESS: nobody told us where it is. NOT_ENROLLED: the charter does not name it.
- * FOREIGN_MESH: it belongs to another mesh. LOCAL: this machine failed (disk, git), not the peer.
- */
-export type PeerFaultCode = FetchPackFault | MeshAlarmCode | 'NO_ADDRESS' | 'NOT_ENROLLED' | 'FOREIGN_MESH' | 'LOCAL';
-
-/** A fault of one peer, said in one printable line. */
-export interface PeerFault {
-  readonly code: PeerFaultCode;
-  readonly detail: string;
-}
-
-/** Result of one cycle with one peer. */
-export interface PeerOutcome {
-  readonly peer: string;
-  /** `up`: it answered and nothing was refused. `down`: not reached. `refused`: reached, and it or a part of its data was refused. */
-  readonly state: 'up' | 'down' | 'refused';
-  readonly reason?: PeerFault;
-  /** Lines admitted from it in this cycle, over all logs. */
-  readonly newEvents: number;
-  /** The same per log. */
-  readonly lines: Readonly<Record<string, number>>;
-  /** Ids of trust ops that it brought in this cycle. */
-  readonly trustAdded: readonly string[];
-  readonly alarms: readonly MeshAlarm[];
-  /** What it said it holds; absent when it was not reached. `--sync` waits on these. */
-  readonly heads?: Heads;
+/** The node as the sync machine sees it. */
+export function worldOf(node: MeshNode): World {
+  return {
+    meshId: node.meshId,
+    host: node.host,
+    peers: () => peersOf(node.charter(), node.host),
+    whyNoPeer(name) {
+      const host = node.charter().hosts.get(name);
+      if (host === undefined) return 'the charter names no such host';
+      return host.status === 'revoked' ? revokedText(host) : undefined;
+    },
+    isEnrolled: (host) => node.charter().hosts.has(host),
+    tip: (log) => node.tip(log),
+    linkAt: (log, seq) => node.linkAt(log, seq),
+    isDamaged: (log) => node.damage?.of(log) === true,
+    trust: () => node.trust(),
+  };
 }

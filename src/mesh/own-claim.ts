@@ -5,32 +5,13 @@
  */
 import { fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
+import type { HeadsTip } from '../core/sync/peer.ts';
+import { claimOf } from '../core/sync/plan.ts';
+import type { OwnVerdict } from '../core/sync/vocabulary.ts';
 import { admitCommit } from './admission.ts';
-import type { FetchPackFault } from './fetch-pack.ts';
 import { packBounds, type LogFetch } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
-import type { HeadsTip } from './heads.ts';
-import type { MeshNode, SignedLine } from './node.ts';
-
-/** `none`: it says no more than we hold, and no other line. */
-export function claimOf(node: MeshNode, offered: HeadsTip | undefined): 'none' | 'ahead' | 'other' {
-  // A damaged copy says less than there is; that is told as damage.
-  if (offered === undefined || node.damage?.of(node.host) === true) return 'none';
-  const ours = node.tip(node.host);
-  if (offered.seq > (ours?.seq ?? 0)) return 'ahead';
-  const link = ours?.seq === offered.seq ? ours.link : node.linkAt(node.host, offered.seq);
-  return link === undefined || link === offered.link ? 'none' : 'other';
-}
-
-/**
- * `proven`: a line, signed by us, that this home does not hold. `settled`: it came to this home meanwhile. `wrong`: what
- * the peer offers holds no such line. `unknown`: it could not be looked at.
- */
-export type OwnVerdict =
-  | { readonly kind: 'proven'; readonly line: SignedLine; readonly ahead: boolean }
-  | { readonly kind: 'settled' }
-  | { readonly kind: 'wrong'; readonly detail: string }
-  | { readonly kind: 'unknown'; readonly code: FetchPackFault; readonly detail: string };
+import { worldOf, type MeshNode } from './node.ts';
 
 /** Looks for proof of a claim about the own log. Nothing of it is kept. Throws OperatingError for failures of this machine. */
 export async function judgeOwnClaim(fetch: LogFetch): Promise<OwnVerdict> {
@@ -87,7 +68,7 @@ function compare(
   const last = lines.at(-1);
   if (last !== undefined && last.seq > held)
     return { kind: 'proven', line: { seq: last.seq, link: last.link }, ahead: true };
-  if (claimOf(node, offered) === 'none') return { kind: 'settled' };
+  if (claimOf(worldOf(node), offered) === 'none') return { kind: 'settled' };
   return {
     kind: 'wrong',
     detail: `what it sends has ${lines.length} lines that this host signed, all of them held here`,

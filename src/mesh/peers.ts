@@ -1,20 +1,26 @@
-/** All peers of a node: one kept connection each, and cycles that run side by side, so that none delays another. */
-import { cycleDeadlineMs } from '../core/limits.ts';
-import { refuse } from '../crypto/result.ts';
-import { parsePeerAddress } from './address.ts';
-import type { SharedState } from './fetch-log.ts';
-import type { Charter } from '../core/trust/charter.ts';
-import { createLocks } from './log-lock.ts';
-import type { MeshNode, PeerFault, PeerOutcome } from './node.ts';
-import { emptyMemory, runPeerCycle, type PeerMemory, type RunningFetches } from './peer-cycle.ts';
-import { folderCache } from './recording-reader.ts';
-import { revokedText } from './ssh-login.ts';
-import { peerConnection, type PeerConnection } from './ssh-client.ts';
+/**
+ * All peers of a node: one kept connection each, and the sync machine that says what is done with them. Here is no
+ * decision: events go into the machine, and what it asks for is carried out.
+ */
+import { randomInt } from 'node:crypto';
+import { cycleDeadlineMs, ownLogAskMs, ownLogProofMs } from '../core/limits.ts';
+import { nextTime, step } from '../core/sync/step.ts';
+import { openSync, type SyncOptions, type SyncState } from '../core/sync/state.ts';
+import type { CycleRequest, Effect, SyncEvent, World } from '../core/sync/vocabulary.ts';
+import { createCarrier } from './carrier.ts';
+import { worldOf, type Heads, type MeshNode, type PeerOutcome, type SignedLine } from './node.ts';
+import { openWaits } from './waits.ts';
 
 export interface PeersOptions {
   readonly node: MeshNode;
   /** Where to dial a host (`ssh://host:port`): config, what heads told, the charter; undefined or '' = it cannot be dialled. */
   readonly addressOf: (host: string) => string | undefined;
+  /** Told of every cycle that ends, whoever asked for it. */
+  readonly onOutcome?: (outcome: PeerOutcome) => void;
+  /** Told when every peer has been asked once after a start or a sleep. */
+  readonly onCaughtUp?: () => void;
+  /** What differs from the usual, for tests. */
+  readonly sync?: Partial<SyncOptions>;
 }
 
 export interface CycleOptions {
@@ -24,14 +30,32 @@ export interface CycleOptions {
   readonly deadlineMs?: number;
   /** Asks what they hold, and fetches nothing but proof of what they say of our own log. */
   readonly headsOnly?: boolean;
+  /** What becomes of a peer whose last cycle is still running; `refuse` (TIMEOUT) if not given. */
+  readonly busy?: CycleRequest['busy'];
 }
 
 export interface Peers {
   /**
-   * One cycle with every peer, side by side. Never rejects. Resolves when each is done or its deadline has passed; a peer
-   * whose last cycle is still running is reported as TIMEOUT and not started again.
+   * One cycle with every peer, side by side. Never rejects. Resolves when each is done or its deadline has passed, without
+   * the peers that were skipped.
    */
   cycle(options?: CycleOptions): Promise<readonly PeerOutcome[]>;
+  /** The schedule is due. `slept`: this machine was suspended since the last one. Outcomes go to `onOutcome`. */
+  schedule(slept: boolean): void;
+  /** A peer said, unasked, what it holds. */
+  nudge(peer: string, heads: Heads): void;
+  /** A peer dialled us, and proved who it is. */
+  met(peer: string): void;
+  /** Resolves once peers have said what they hold of our own log, cannot be reached, or took too long. */
+  beforeAppend(): Promise<void>;
+  /** Resolves with the peers that hold a line of our own log: once there are enough of them, or time is over. */
+  replicated(
+    line: SignedLine,
+    wanted: { readonly peers: number; readonly deadlineMs: number },
+  ): Promise<{
+    readonly peers: readonly string[];
+    readonly enough: boolean;
+  }>;
   /** Ends the connections to hosts that the charter, as it is now, no longer lets in, and what runs over them. */
   expel(): void;
   /**
@@ -41,132 +65,105 @@ export interface Peers {
   close(): Promise<void>;
 }
 
-interface Peer {
-  readonly address: string;
-  readonly connection: PeerConnection;
-  readonly memory: PeerMemory;
-}
-
 /** Dials nobody yet. */
 export function createPeers(options: PeersOptions): Peers {
-  const { node } = options;
-  const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
-  const fetches: RunningFetches = new Map();
-  const peers = new Map<string, Peer>();
-  const running = new Map<string, { readonly giveUp: AbortController; readonly done: Promise<unknown> }>();
-  let closed = false;
+  const { node, onOutcome, onCaughtUp } = options;
+  const world = worldOf(node);
+  const usual = { seed: randomInt(2 ** 32), ownAskMs: ownLogAskMs, ownProofMs: ownLogProofMs, appendAlone: true };
+  const state = openSync({ ...usual, ...options.sync });
+  const waits = openWaits();
+  const machine = createMachine({ world, state, carry: (effect) => carry(effect) });
+  const tell = (event: SyncEvent): void => machine.tell(event);
+  const carrier = createCarrier({ node, addressOf: options.addressOf, tell });
 
-  /** The peer at its present address, or why there is none. */
-  function peerOf(host: string): Peer | PeerFault {
-    const enrolled = node.charter().hosts.get(host);
-    if (enrolled?.status === 'revoked') return { code: 'NOT_ENROLLED', detail: revokedText(enrolled) };
-    if (enrolled === undefined) return { code: 'NOT_ENROLLED', detail: 'the charter names no such host' };
-    const url = options.addressOf(host) ?? '';
-    const known = peers.get(host);
-    if (known?.address === url && isStillItself(node, host, known.connection)) return known;
-    known?.connection.close();
-    if (url === '') return { code: 'NO_ADDRESS', detail: 'no address is known for it' };
-    const address = parsePeerAddress(url);
-    if (!address.ok) return { code: 'NO_ADDRESS', detail: `its address is not usable: ${address.detail}` };
-    const connection = peerConnection({
-      address: address.value,
-      sshKey: node.sshKey,
-      acceptsServerKey: (blob) => isKeyOf(node, host, blob),
-    });
-    const peer: Peer = { address: url, connection, memory: known?.memory ?? emptyMemory() };
-    peers.set(host, peer);
-    return peer;
-  }
-
-  async function cycleWith(host: string, deadlineMs: number, headsOnly: boolean): Promise<PeerOutcome> {
-    if (closed) return downOutcome(host, { code: 'CLOSED', detail: 'this host is stopping' });
-    if (running.has(host)) return downOutcome(host, { code: 'TIMEOUT', detail: 'its last cycle is still running' });
-    const peer = peerOf(host);
-    if ('code' in peer) return downOutcome(host, peer);
-    const giveUp = new AbortController();
-    const connection = during(peer.connection, giveUp.signal);
-    const deadlineAt = performance.now() + deadlineMs;
-    const { memory } = peer;
-    const fixed = { node, shared, running: fetches, connection, peer: host, memory };
-    const done = runPeerCycle({ ...fixed, deadlineAt, headsOnly });
-    running.set(host, { giveUp, done });
-    void done.finally(() => running.delete(host));
-    return withDeadline(done, deadlineMs, () => {
-      giveUp.abort();
-      peer.connection.close();
-      return downOutcome(host, { code: 'TIMEOUT', detail: `not done after ${Math.round(deadlineMs / 1_000)} s` });
-    });
+  function carry(effect: Effect): void {
+    switch (effect.kind) {
+      case 'heard':
+        return node.onHeads?.(effect.peer, effect.heads);
+      case 'own-claim':
+        return node.onOwnLog?.(effect.peer, effect.claim);
+      case 'outcome':
+        onOutcome?.(effect.outcome);
+        return waits.outcome(effect.outcome, effect.tokens);
+      case 'skipped':
+        return waits.skip(effect.peer, effect.token);
+      case 'may-append':
+        return waits.release(effect.token);
+      case 'replicated':
+        return waits.replicated(effect);
+      case 'caught-up':
+        return onCaughtUp?.();
+      default:
+        return carrier.carry(effect);
+    }
   }
 
   return {
-    cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false } = {}) => {
-      const hosts = only ?? peersOf(node.charter(), node.host);
-      forgetOthers(node, peers);
-      return Promise.all(hosts.map((host) => cycleWith(host, deadlineMs, headsOnly)));
+    cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false, busy = 'refuse' } = {}) => {
+      const hosts = only ?? world.peers();
+      carrier.forget(world.peers());
+      const { token, done } = waits.forOutcomes(hosts);
+      tell({ kind: 'cycle', request: { token, only: hosts, deadlineMs, headsOnly, busy } });
+      return done;
     },
-    expel() {
-      for (const host of forgetOthers(node, peers)) running.get(host)?.giveUp.abort();
+    schedule: (slept) => {
+      carrier.forget(world.peers());
+      tell({ kind: 'schedule', slept });
     },
+    nudge: (peer, heads) => tell({ kind: 'nudge', peer, heads }),
+    met: (peer) => tell({ kind: 'met', peer }),
+    beforeAppend: () => {
+      const { token, done } = waits.forRelease();
+      tell({ kind: 'append', token });
+      return done;
+    },
+    replicated: (line, { peers, deadlineMs }) => {
+      const { token, done } = waits.forReplication();
+      tell({ kind: 'replicate', wait: { token, line, peers, deadlineMs } });
+      return done;
+    },
+    expel: () => carrier.forget(world.peers()),
     async close() {
-      closed = true;
-      for (const { giveUp } of running.values()) giveUp.abort();
-      for (const { connection } of peers.values()) connection.close();
-      await Promise.allSettled(Array.from(running.values(), ({ done }) => done));
+      tell({ kind: 'close' });
+      await carrier.close();
+      machine.stop();
     },
   };
 }
 
-/** The connection as one cycle sees it: once the cycle is given up, nothing more is dialled for it. */
-function during(connection: PeerConnection, signal: AbortSignal): PeerConnection {
-  const over = refuse('CLOSED', 'the cycle was given up');
-  return {
-    ...connection,
-    start: async (command, options) => (signal.aborted ? over : connection.start(command, options)),
-    run: async (command, options) => (signal.aborted ? over : connection.run(command, options)),
+interface Machine {
+  tell(event: SyncEvent): void;
+  /** Time is not told any more. */
+  stop(): void;
+}
+
+/** The state, the clock and the order of events. An effect may lead to the next event at once; that waits for its turn. */
+function createMachine(start: {
+  readonly world: World;
+  readonly state: SyncState;
+  readonly carry: (effect: Effect) => void;
+}): Machine {
+  const { world, carry } = start;
+  let { state } = start;
+  const events: SyncEvent[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let working = false;
+  const setClock = (): void => {
+    clearTimeout(timer);
+    const due = nextTime(state);
+    if (due !== undefined) timer = setTimeout(() => tell({ kind: 'time' }), Math.max(1, due - performance.now()));
   };
-}
-
-function isKeyOf(node: MeshNode, host: string, blob: Uint8Array): boolean {
-  const enrolled = node.charter().hosts.get(host);
-  return enrolled !== undefined && enrolled.status !== 'revoked' && Buffer.from(enrolled.ssh.blob).equals(blob);
-}
-
-/** A kept connection outlives a rekey of the host; the next cycle must not. */
-function isStillItself(node: MeshNode, host: string, connection: PeerConnection): boolean {
-  const key = connection.serverKey();
-  return key === undefined || isKeyOf(node, host, key);
-}
-
-/** Ends connections to hosts that the charter no longer names, or has revoked. @returns their names. */
-function forgetOthers(node: MeshNode, peers: Map<string, Peer>): readonly string[] {
-  const live = new Set(peersOf(node.charter(), node.host));
-  const others = [...peers].filter(([host]) => !live.has(host));
-  for (const [host, { connection }] of others) {
-    connection.close();
-    peers.delete(host);
-  }
-  return others.map(([host]) => host);
-}
-
-/**
- * Hosts that this one talks to: those of the charter that were not revoked. A host that was itself goes on asking: it is
- * told why, and hears of it when the revocation falls. Pure.
- */
-export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readonly string[] {
-  return [...hosts.values()].flatMap(({ name, status }) => (name === self || status === 'revoked' ? [] : name));
-}
-
-function downOutcome(peer: string, reason: PeerFault): PeerOutcome {
-  return { peer, state: 'down', reason, newEvents: 0, lines: {}, trustAdded: [], alarms: [] };
-}
-
-function withDeadline<T>(work: Promise<T>, deadlineMs: number, onLate: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    // A little later than the deadlines inside, which tell more.
-    const timer = setTimeout(() => resolve(onLate()), deadlineMs + 500);
-    void work.then((result) => {
-      clearTimeout(timer);
-      resolve(result);
-    });
-  });
+  const tell = (event: SyncEvent): void => {
+    events.push(event);
+    if (working) return;
+    working = true;
+    for (let next = events.shift(); next !== undefined; next = events.shift()) {
+      const done = step(state, { at: performance.now(), world, event: next });
+      state = done.state;
+      for (const effect of done.effects) carry(effect);
+    }
+    working = false;
+    setClock();
+  };
+  return { tell, stop: () => clearTimeout(timer) };
 }

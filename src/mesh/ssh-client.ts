@@ -5,28 +5,12 @@
 import { connect, type Socket } from 'node:net';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { dialDeadlineMs, meshCloseGraceMs } from '../core/limits.ts';
+import type { ConnectionFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { printable } from '../store/errors.ts';
 import type { PeerAddress } from './address.ts';
 import { busyStatus } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
-
-/**
- * Why a peer did not do what was asked. UNREACHABLE: nobody answers there. TIMEOUT: somebody answers too slowly.
- * REFUSED_KEY: it does not know our key. HOST_KEY_MISMATCH: it is not the host that the charter names. PROTOCOL: it does
- * not speak ssh as we do. CLOSED: it hung up. REFUSED_COMMAND: it refused what we asked. BUSY: it asks to come back later.
- * TOO_LARGE: it answered more than is allowed.
- */
-export type ConnectionFault =
-  | 'UNREACHABLE'
-  | 'TIMEOUT'
-  | 'REFUSED_KEY'
-  | 'HOST_KEY_MISMATCH'
-  | 'PROTOCOL'
-  | 'CLOSED'
-  | 'REFUSED_COMMAND'
-  | 'BUSY'
-  | 'TOO_LARGE';
 
 export interface PeerConnectionOptions {
   readonly address: PeerAddress;

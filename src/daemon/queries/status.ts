@@ -1,6 +1,6 @@
 /** status: is it running, in step, and what is wrong. */
 import type { Alarm } from '../../core/fold/state.ts';
-import { peersOf } from '../../mesh/peers.ts';
+import { peersOf } from '../../mesh/node.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';

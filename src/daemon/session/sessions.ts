@@ -5,7 +5,7 @@ import { readState, type Fold } from '../../core/fold/fold.ts';
 import { sessionFirstBytesMax, sessionsKeptMax, sessionTextBytesMax } from '../../core/limits.ts';
 import { sessionNote } from '../../core/views/session-note.ts';
 import { sessionText, type GivenRow } from '../../core/views/session-text.ts';
-import { peersOf } from '../../mesh/peers.ts';
+import { peersOf } from '../../mesh/node.ts';
 import { injectedOf, noteInjected, type InjectedRecord } from '../../store/injected-log.ts';
 import type { Answer, Params } from '../api-types.ts';
 import type { Engine } from '../engine.ts';

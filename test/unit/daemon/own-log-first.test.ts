@@ -1,7 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createOwnLogFirst, requireOwnLogWhole } from '../../../src/daemon/own-log-first.ts';
-import { createPeerBook } from '../../../src/daemon/peer-book.ts';
-import type { Heads } from '../../../src/mesh/heads.ts';
+import { describe, expect, test } from 'vitest';
+import { requireOwnLogWhole } from '../../../src/daemon/own-log-first.ts';
 
 const link = (digit: string): string => digit.repeat(64);
 const own = { host: 'alpha', home: '/home/a b', addressOf: (): string => 'ssh://10.0.0.2:7422' };
@@ -44,63 +42,5 @@ describe('what peers are known to hold of the own log', () => {
     expect(() => requireOwnLogWhole(book([]), holding([1, link('a')]), told)).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('fetch ssh://memd@HOST:7422/log') }),
     );
-  });
-});
-
-describe('the first append', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-  const heads = { heads: {} } as Heads;
-  const limits = { waitMs: 2_000, proofMs: 5_000 };
-
-  test('waits until every peer has answered or is known to be down, and no append after it does', async () => {
-    const peerBook = createPeerBook();
-    let asked = 0;
-    const ask = async (): Promise<void> => void (asked += 1);
-    const first = createOwnLogFirst({ peerBook, peers: () => ['beta', 'gamma'], ask, limits });
-    const done: number[] = [];
-    for (const n of [1, 2]) void first(async () => void done.push(n));
-    peerBook.heard('beta', heads);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(done).toEqual([]);
-    const down = { state: 'down', newEvents: 0, lines: {}, trustAdded: [], alarms: [] } as const;
-    peerBook.note({ peer: 'gamma', ...down }, 'now');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(done).toEqual([1, 2]);
-    await first(async () => void done.push(3));
-    expect({ done, asked }).toEqual({ done: [1, 2, 3], asked: 1 });
-  });
-
-  test('waits longer for the proof of a peer that says it holds more, and not for ever', async () => {
-    for (const proof of [{ seq: 1, link: link('a') }, 'unproven', undefined] as const) {
-      const peerBook = createPeerBook();
-      let over = false;
-      const waits = { peers: () => ['beta'], ask: async () => undefined, limits };
-      void createOwnLogFirst({ peerBook, ...waits })(async () => void (over = true));
-      peerBook.claimed('beta', 'looking');
-      peerBook.heard('beta', heads);
-      await vi.advanceTimersByTimeAsync(4_000);
-      expect(over).toBe(false);
-      if (proof !== undefined) peerBook.claimed('beta', proof);
-      await vi.advanceTimersByTimeAsync(proof === undefined ? 1_000 : 0);
-      expect(over).toBe(true);
-      expect(peerBook.proofs()).toHaveLength(typeof proof === 'object' ? 1 : 0);
-    }
-  });
-
-  test('a peer that is silent holds it up for that long and no longer; a mesh of one for no time at all', async () => {
-    const silent = {
-      peerBook: createPeerBook(),
-      ask: () => new Promise<void>(() => undefined),
-      waitMs: 2_000,
-      proofMs: 5_000,
-    };
-    let over = false;
-    void createOwnLogFirst({ ...silent, peers: () => ['beta'] })(async () => void (over = true));
-    await vi.advanceTimersByTimeAsync(1_999);
-    expect(over).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(over).toBe(true);
-    expect(await createOwnLogFirst({ ...silent, peers: () => [] })(async () => 'done')).toBe('done');
   });
 });

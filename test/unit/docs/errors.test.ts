@@ -11,8 +11,8 @@ const page = read('docs/errors.md');
 
 /** Files in which the unions that other unions name are defined. */
 const homes: Readonly<Record<string, string>> = {
-  FetchPackFault: 'src/mesh/fetch-pack.ts',
-  ConnectionFault: 'src/mesh/ssh-client.ts',
+  FetchPackFault: 'src/core/sync/peer.ts',
+  ConnectionFault: 'src/core/sync/peer.ts',
   LineFault: 'src/core/line.ts',
   CanonicalFault: 'src/crypto/canonical.ts',
   InvalidCode: 'src/core/trust/validity.ts',

@@ -12,10 +12,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** Bytes of a canonical base64 text, or undefined for any other spelling. The empty text is no bytes. Pure. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   if (!isCanonicalBase64(text)) return undefined;
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
-  return bytes;
+  // A copy: short buffers of Node share one pool, and what is kept of a key would keep all of it.
+  return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
 /** True iff `decodeBase64` would give bytes. Reads the text only; nothing is decoded. Pure. */

@@ -111,8 +111,11 @@ function importPublicKey(raw: Uint8Array): KeyObject {
  * No honest signature has one.
  */
 function hasSmallOrderStart(signature: Uint8Array): boolean {
-  return smallOrderY.some((y) =>
-    y.every((byte, index) => byte === (index === 31 ? (signature[31] as number) & 0x7f : signature[index])),
+  // The first byte tells almost every honest signature apart; the rest is looked at where it does not.
+  return smallOrderY.some(
+    (y) =>
+      y[0] === signature[0] &&
+      y.every((byte, index) => byte === (index === 31 ? (signature[31] as number) & 0x7f : signature[index])),
   );
 }
 

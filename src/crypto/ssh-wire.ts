@@ -2,7 +2,7 @@
 
 /** Reads fields in order. Every method answers undefined once the bytes do not hold what was asked for. */
 export interface WireReader {
-  /** Next string as bytes (a copy). */
+  /** Next string as bytes: a view of the blob, not a copy. */
   readonly bytes: () => Uint8Array | undefined;
   /** Next string as text; undefined also when a byte is not printable ASCII. */
   readonly ascii: () => string | undefined;
@@ -22,11 +22,14 @@ export function readWire(blob: Uint8Array): WireReader {
   function raw(count: number): Uint8Array | undefined {
     if (count > blob.length - position) return undefined;
     position += count;
-    return blob.slice(position - count, position);
+    return blob.subarray(position - count, position);
   }
   function uint32(): number | undefined {
-    const part = raw(4);
-    return part === undefined ? undefined : new DataView(part.buffer, part.byteOffset).getUint32(0);
+    if (blob.length - position < 4) return undefined;
+    let value = 0;
+    for (let index = 0; index < 4; index += 1) value = value * 256 + (blob[position + index] as number);
+    position += 4;
+    return value;
   }
   function bytes(): Uint8Array | undefined {
     const length = uint32();
@@ -45,19 +48,22 @@ export function readWire(blob: Uint8Array): WireReader {
 /** One ssh string: 32-bit length and the bytes. Pure. */
 export function wireString(data: string | Uint8Array): Uint8Array {
   const content = typeof data === 'string' ? asciiBytes(data) : data;
-  return concatBytes([wireUint32(content.length), content]);
+  const whole = new Uint8Array(4 + content.length);
+  whole.set(wireUint32(content.length));
+  whole.set(content, 4);
+  return whole;
 }
 
 /** A 32-bit number, big endian. Pure. */
 export function wireUint32(value: number): Uint8Array {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
+  return Uint8Array.of(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
 }
 
 /** Bytes of several parts, one after the other. Pure. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const whole = new Uint8Array(length);
   let position = 0;
   for (const part of parts) {
     whole.set(part, position);
@@ -68,7 +74,9 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 
 /** True iff both hold the same bytes. Not constant time: public data only. Pure. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+  if (left.length !== right.length) return false;
+  for (let index = 0; index < left.length; index += 1) if (left[index] !== right[index]) return false;
+  return true;
 }
 
 function asciiText(bytes: Uint8Array | undefined): string | undefined {
@@ -82,5 +90,7 @@ function asciiText(bytes: Uint8Array | undefined): string | undefined {
 }
 
 function asciiBytes(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index += 1) bytes[index] = text.charCodeAt(index);
+  return bytes;
 }

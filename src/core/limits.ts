@@ -33,6 +33,14 @@ export const trustPendingMax = 256;
 export const trustItemsMax = 64;
 /** Scopes of one signer: enough to name every class of a mesh. */
 export const trustScopesMax = 64;
+/** Hosts that one signer-revoke gives a mark: more than a fleet of one person, and it still fits the op file. */
+export const trustMarksMax = 256;
+/** Events that one purge names: each skeleton takes up to 8 KiB of the op file. */
+export const trustPurgeTargetsMax = 64;
+/** Lines that one delegation lends: what a person can still take in at a glance, and days of a busy host. */
+export const trustDelegationLinesMax = 10_000;
+/** Valid but void ops kept per revoked signer: a thief with the key can make any number of them. */
+export const trustVoidMax = 64;
 /** UTF-8 bytes of the description of a class: one line of a list. */
 export const trustDescriptionBytesMax = 280;
 /** UTF-8 bytes of a policy value that is a text. */

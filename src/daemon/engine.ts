@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
-import type { Added } from '../core/trust/set.ts';
+import { keptOp, type Added } from '../core/trust/set.ts';
 import { peersOf, type MeshNode } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
@@ -335,7 +335,8 @@ function meshNode(
     tip: beliefs.book.tip,
     linkAt: beliefs.book.linkAt,
     trust,
-    holdsTrustOp: (id) => trust().set.held.has(id),
+    // Ops that cannot be applied are read again: each time they are an alarm.
+    holdsTrustOp: (id) => keptOp(trust().set, id)?.unsupported === null,
     admitTrust,
     onHeads: (peer, heads) => peerBook.heard(peer, heads),
     onOwnLog: (peer, claim) => peerBook.claimed(peer, claim),

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { readState } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
+import { keptOps } from '../core/trust/set.ts';
 import { sha256Hex } from '../crypto/hash.ts';
 import { realDisk, syncDirectories } from '../store/disk.ts';
 import { diskError, systemCode } from '../store/errors.ts';
@@ -81,12 +82,10 @@ async function writeFiles(snapshot: OwnSnapshot, folder: string, at: string) {
   };
   for (const { host, lines } of snapshot.logs) await write(`logs/${host}.jsonl`, lines);
   const { set, hash } = snapshot.trust;
-  const ops = [...set.held].map(([id, { op }]) => [id, op.text] as const);
-  const unsupported = [...set.unsupported].map(([id, { text }]) => [id, text] as const);
-  const sorted = [...ops, ...unsupported].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = keptOps(set).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   await write(
     'trust.jsonl',
-    sorted.map(([, text]) => text),
+    sorted.map(({ text }) => text),
   );
   const manifest = {
     v: 1,

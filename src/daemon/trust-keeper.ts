@@ -24,12 +24,13 @@ import {
   addOps,
   emptyTrustSet,
   keptHash,
+  keptOp,
   maximalOps,
-  previewOp,
   trustHash,
   type Added,
   type TrustSet,
 } from '../core/trust/set.ts';
+import { headsWithout, previewOp } from '../core/trust/preview.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
 import { Refusal } from './refusal.ts';
@@ -76,8 +77,7 @@ export async function growTrust(
   options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
 ): Promise<{ readonly state: TrustState; readonly report: Added }> {
   const report = addOps(state.set, options.ops, options.via);
-  // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them. One whose approval
-  // cannot be checked at all (a fork-proof) is reported, but not in the set: nobody vouches for it.
+  // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
   const kept = report.unsupported.filter(({ id }) => report.set.unsupported.has(id));
   const added = [...report.added, ...kept.map(({ id }) => id)];
   const texts = added.map((id) => ({ id, text: textOf(report.set, id) }));
@@ -94,12 +94,15 @@ function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'unreadable'>):
 }
 
 function textOf(set: TrustSet, id: string): string {
-  return set.held.get(id)?.op.text ?? set.unsupported.get(id)?.text ?? '';
+  return keptOp(set, id)?.text ?? '';
 }
 
 /** Claimed time of the newest of these ops, for the commit's date: display only. */
 function newestSeconds(set: TrustSet, ids: readonly string[]): number {
-  const times = ids.map((id) => Date.parse((set.held.get(id)?.op ?? set.unsupported.get(id))?.body.at ?? ''));
+  const times = ids.map((id) => {
+    const op = keptOp(set, id);
+    return op === undefined || op.auth === null ? Number.NaN : Date.parse(op.body.at);
+  });
   return Math.floor(Math.max(0, ...times.filter(Number.isFinite)) / 1_000);
 }
 
@@ -111,7 +114,7 @@ export function newStamp(): Stamp {
 /** A builder takes what came over the local API as it is: what is malformed, the op's own table refuses. */
 type Builder = (input: never, stamp: Stamp) => Result<TrustBody, DraftFault>;
 
-/** Every op that a person can approve. */
+/** Every op that a person approves on this host; the genesis is made by `init`. */
 export type DraftOp = Exclude<TrustBody['op'], 'genesis'>;
 
 const builders: Readonly<Record<DraftOp, Builder>> = {
@@ -129,17 +132,30 @@ const builders: Readonly<Record<DraftOp, Builder>> = {
 
 export const draftOps: readonly DraftOp[] = Object.keys(builders) as DraftOp[];
 
-/** Arguments of an op as they came over the local API; the op's own table judges them. */
-type DraftArgs = Readonly<Record<string, unknown>>;
+/**
+ * Arguments of an op as they came over the local API; the op's own table judges them. They are the members of docs/format.md
+ * F3.6 under their names, in any order: `host-rekey` {name, sign, ssh, pin: {seq, link}}, `host-revoke` {name, pin},
+ * `signer-revoke` {name, marks: {HOST: {seq, link}}}, `audience-add` {name, includes}, `policy-set` {key, value}, `delegate`
+ * {host, key, subjects, kinds, from, upto}, `purge` {targets, reason}. A `signer-revoke` may also name ops of the signer
+ * that it leaves out of its ancestry, so that they fall: {leaveOut: [ID, …]}.
+ */
+export type DraftArgs = Readonly<Record<string, unknown>>;
 
 /**
  * Drafts an op for the signer with this key, and says beforehand if it could not count. Refuses SIGNER_UNKNOWN,
  * OP_REFUSED.
  */
-export function draftOp(state: TrustState, request: { op: DraftOp; args: DraftArgs; key: string }): TrustBody {
+export function draftOp(
+  state: TrustState,
+  request: { readonly op: DraftOp; readonly args: DraftArgs; readonly key: string },
+): TrustBody {
   const by = signerOfKey(state.charter, request.key);
-  const placement: Placement = { mesh: state.set.meshId, by, prev: maximalOps(state.set) };
-  const body = bodyOf(request.op, { ...request.args, ...placement });
+  const { leaveOut, ...args } = request.args;
+  // What a revocation does not know of its target's ops falls: `trust.preview` lists it before anybody signs.
+  const out = Array.isArray(leaveOut) ? leaveOut.filter((id): id is string => typeof id === 'string') : [];
+  const prev = out.length === 0 ? maximalOps(state.set) : headsWithout(state.set, out);
+  const placement: Placement = { mesh: state.set.meshId, by, prev };
+  const body = bodyOf(request.op, { ...args, ...placement });
   if (!body.ok) throw refusedOp(request.op, body.detail);
   const verdict = previewOp(state.set, body.value);
   if (!verdict.ok) throw refusedOp(request.op, verdict.detail);

@@ -5,7 +5,7 @@
 import { isId } from '../core/id.ts';
 import { charterOf, type Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
-import { addOps, emptyTrustSet, validOps, type TrustSet } from '../core/trust/set.ts';
+import { addOps, emptyTrustSet, keptOps, type TrustSet } from '../core/trust/set.ts';
 import { headsBytesMax, headsDeadlineMs } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import type { Repository } from '../store/git/repository.ts';
@@ -134,7 +134,7 @@ function checkTrust(
       `the mesh has a host ${own.host} with other keys than this one; names are single-use, request another one`,
     );
   }
-  return ok({ meshId, via, charter, ops: [...validOps(set), ...set.unsupported.values()], unsupported });
+  return ok({ meshId, via, charter, ops: keptOps(set), unsupported });
 }
 
 function notAdded(own: HostRequest): Result<never, 'NOT_ADDED'> {

@@ -1,6 +1,25 @@
 /** T2: what a view says about one item of the charter. Source: docs/fold.md T2. */
-import { byIdOrder, byText, isAncestor, maximalOf, type Held, type Register, type View } from './register.ts';
-import { approverRank, compareRanks, counts, standingOf, type Rank, type Standing } from './standing.ts';
+import {
+  byIdOrder,
+  byText,
+  isAncestor,
+  maximalOf,
+  principalOf,
+  type Held,
+  type Register,
+  type View,
+} from './register.ts';
+import {
+  approverRank,
+  compareRanks,
+  counts,
+  isActive,
+  nameOf,
+  standingOf,
+  type Rank,
+  type Standing,
+} from './standing.ts';
+import type { SignerFields } from './op.ts';
 
 /** A view with its approvers settled. */
 export interface Evaluation {
@@ -19,15 +38,46 @@ export interface ItemConflict {
   readonly detail: string;
 }
 
-/** `holder` is the op whose arguments are the value, null when the item has none. */
+/**
+ * `holder` is the op whose arguments are the value, null when the item has none. `chain`: what the value builds on,
+ * oldest first, then the value itself; also while a key of it belongs to another item. `disputed`: ops of which none has
+ * a say beside the value, because they disagree. `revokes`: every counted host-revoke.
+ */
 export interface ItemState {
   readonly holder: Held | null;
+  readonly chain: readonly Held[];
+  readonly disputed: readonly Held[];
+  readonly revokes: readonly Held[];
   readonly conflicts: readonly ItemConflict[];
 }
 
 /** Settles the approvers of a view. Pure. */
 export function evaluate(register: Register, view: View, founder: Held): Evaluation {
-  return { register, view, standing: standingOf(register, view, founder) };
+  const remains = (standing: Standing): boolean => charterSigners({ register, view, standing }).next().done === false;
+  return { register, view, standing: standingOf(register, view, founder, remains) };
+}
+
+/** Names of the active signers with the scope `charter`, in order of rank. Pure. */
+export function* charterSigners(evaluation: Evaluation): Generator<string> {
+  for (const principal of evaluation.standing.ranks.keys()) {
+    if (!isActive(evaluation.standing, principal)) continue;
+    const name = nameOf(principal);
+    const { holder } = itemState(evaluation, `signer:${name}`);
+    if (holder === null || addedBy(holder) !== principal) continue;
+    if (signerFields(holder)?.scopes.includes('charter') === true) yield name;
+  }
+}
+
+/** What an op says about the signer that it adds, if it adds one. Pure. */
+export function signerFields(held: Held): SignerFields | undefined {
+  const body = held.op.body;
+  if (body.op === 'genesis') return body.signer;
+  return body.op === 'signer-add' ? body : undefined;
+}
+
+/** The approver that an op adds: of the genesis its signer. Pure. */
+export function addedBy(held: Held): string | null {
+  return held.op.body.op === 'genesis' ? principalOf(held.op.body.by) : held.grants;
 }
 
 /** The counted ops of an item in a view. Pure. */
@@ -38,16 +88,20 @@ export function countedOps(evaluation: Evaluation, item: string): readonly Held[
 /** Value and conflicts of an item. Pure. */
 export function itemState(evaluation: Evaluation, item: string): ItemState {
   const counted = countedOps(evaluation, item);
-  const value = settle(item, item.startsWith('signer:') ? seniorOps(evaluation, counted) : counted);
+  const revokes = counted.filter((held) => held.op.body.op === 'host-revoke');
+  const sayers = revokes.length === 0 ? counted : counted.filter((held) => !revokes.includes(held));
+  const { chain, disputed } = settle(item, item.startsWith('signer:') ? seniorOps(evaluation, sayers) : sayers);
+  const value = chain.at(-1) ?? null;
   const conflicts: ItemConflict[] = [];
-  const heads = maximalOf(counted);
-  if (heads.some((head) => value === null || said(head, item) !== said(value, item))) {
+  const heads = maximalOf(sayers);
+  // Nothing that an op could say would change what a revoked host is.
+  if (revokes.length === 0 && heads.some((head) => value === null || said(head, item) !== said(value, item))) {
     conflicts.push({ kind: 'CHARTER_FORK', ops: idsOf(heads), detail: `${heads.length} ops disagree about ${item}` });
   }
   const owner = value === null ? undefined : foreignOwner(evaluation, item, value);
-  if (owner === undefined || value === null) return { holder: value, conflicts };
+  if (owner === undefined || value === null) return { holder: value, chain, disputed, revokes, conflicts };
   conflicts.push({ kind: 'KEY_REUSED', ops: [value.op.id], detail: `a key of ${item} belongs to ${owner}` });
-  return { holder: null, conflicts };
+  return { holder: null, chain, disputed, revokes, conflicts };
 }
 
 /**
@@ -60,15 +114,25 @@ function seniorOps(evaluation: Evaluation, ops: readonly Held[]): readonly Held[
   return ops.filter((_, index) => numbers[index] === first);
 }
 
-/** The maximal ops have the say; if they differ, what was agreed before all of them stays. */
-function settle(item: string, ops: readonly Held[]): Held | null {
+/**
+ * The maximal ops have the say; if they differ, what was agreed before all of them stays. The value of a rekey builds on
+ * what was agreed before it, down to the op that brought the host: `chain` holds them all, the value last.
+ */
+function settle(item: string, ops: readonly Held[]): Pick<ItemState, 'chain' | 'disputed'> {
+  const chain: Held[] = [];
+  const disputed: Held[] = [];
   for (let rest = ops; rest.length > 0;) {
     const heads = maximalOf(rest);
     const [first] = heads.toSorted(byIdOrder);
-    if (first !== undefined && heads.every((head) => said(head, item) === said(first, item))) return first;
-    rest = rest.filter((held) => heads.every((head) => isAncestor(held, head)));
+    const isAgreed = first !== undefined && heads.every((head) => said(head, item) === said(first, item));
+    if (isAgreed) chain.unshift(first);
+    if (isAgreed && first.op.body.op !== 'host-rekey') return { chain, disputed };
+    const agreed = rest.filter((held) => heads.every((head) => isAncestor(held, head)));
+    if (chain.length === 0) disputed.push(...rest.filter((held) => !agreed.includes(held)));
+    rest = agreed;
   }
-  return null;
+  // A rekey whose host nobody in standing brought says nothing.
+  return { chain: [], disputed: chain.length === 0 ? disputed : [...ops] };
 }
 
 /** Another item that a key of this value belongs to. */

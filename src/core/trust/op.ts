@@ -14,9 +14,10 @@ import { ok, refuse, type Result } from '../../crypto/result.ts';
 import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { fitsUtf8 } from '../../crypto/text.ts';
 import type { Auth } from '../event.ts';
-import type { OpStem, TrustBody } from './op-types.ts';
-import { jsonDepthMax, trustOpBytesMax } from '../limits.ts';
-import { authCheck, bodyChecks, stemMembers } from './op-fields.ts';
+import type { ForkProofBody, OpStem, Pin, TrustBody } from './op-types.ts';
+import { jsonDepthMax, trustDelegationLinesMax, trustOpBytesMax } from '../limits.ts';
+import { linkOf } from '../line.ts';
+import { authCheck, bodyChecks, forkProofCheck, stemMembers } from './op-fields.ts';
 
 /** SSHSIG namespace of trust ops: an approval of an event can never pass for one of an op, nor the reverse. */
 export const trustNamespace = 'memd-trust';
@@ -36,24 +37,37 @@ export interface SupportedOp {
   readonly unsupported: null;
 }
 
+/** Two lines of one seq, signed by one host: its own proof. Whether the key is that host's is for the trust set to say. */
+export interface ForkProofOp {
+  readonly id: string;
+  readonly auth: null;
+  readonly body: ForkProofBody;
+  readonly text: string;
+  readonly unsupported: null;
+}
+
 /**
- * A well-formed op that this version cannot apply. `unsupported` says which: `host-revoke`, or `signer-add with a
- * key of type ssh-rsa`. It never counts and is never ignored: `addOps` reports it. `auth` is null for a fork-proof only.
+ * A well-formed op of a later version. `unsupported` says which: its name, or `signer-add with a key of type ssh-dss`. It
+ * never counts and is never ignored: `addOps` reports it.
  */
 export interface UnsupportedOp {
   readonly id: string;
-  readonly auth: Auth | null;
+  readonly auth: Auth;
   readonly body: OpStem;
   readonly text: string;
   readonly unsupported: string;
 }
 
-export type TrustOp = SupportedOp | UnsupportedOp;
+/** An op that a signer approved. */
+export type ApprovedOp = SupportedOp | UnsupportedOp;
+
+export type TrustOp = ApprovedOp | ForkProofOp;
 
 /**
  * Why a text is no trust op. NOT_CANONICAL: other bytes than a writer writes (with the reason). TOO_LONG. BAD_FIELD: a
- * member is missing, unknown or malformed. BAD_KEY: a key that is none, weak or oddly spelled. AUTH_MISMATCH: `auth` and `by` name different approvers. KEY_REPEATED: one
- * op uses a key in two places. NO_CHARTER_SIGNER: a genesis whose signer could never approve anything.
+ * member is missing, unknown or malformed, or two members contradict one another. BAD_KEY: a key that is none, weak or
+ * oddly spelled, or a host key that is not ed25519. AUTH_MISMATCH: `auth` and `by` name different approvers.
+ * KEY_REPEATED: one op uses a key in two places. NO_CHARTER_SIGNER: a genesis whose signer could never approve anything.
  */
 export type TrustOpFault =
   | 'TOO_LONG'
@@ -78,7 +92,7 @@ export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) return refuse('BAD_FIELD', `unknown member ${extra}`);
   if (body['op'] === 'fork-proof') {
-    return auth === undefined ? ok(forkProof(body, text)) : refuse('BAD_FIELD', 'a fork-proof has no auth');
+    return auth === undefined ? forkProof(body, text) : refuse('BAD_FIELD', 'a fork-proof has no auth');
   }
   const authFault = authCheck(auth ?? null);
   if (authFault !== undefined) return refuse('BAD_FIELD', `auth ${authFault}`);
@@ -105,10 +119,35 @@ export function checkTrustBody(body: JsonObject): Result<CheckedBody, TrustOpFau
   if (known.op === 'genesis' && !known.signer.scopes.includes('charter')) {
     return refuse('NO_CHARTER_SIGNER', 'the first signer needs the scope charter');
   }
-  if (known.op === 'genesis' && !Object.hasOwn(known.audiences, 'operator')) {
-    return refuse('BAD_FIELD', 'audiences must declare operator');
+  const contradiction = contradictionIn(known);
+  return contradiction === undefined ? readKeys(known) : refuse('BAD_FIELD', contradiction);
+}
+
+/** What two members of a body say against one another. */
+function contradictionIn(body: TrustBody): string | undefined {
+  switch (body.op) {
+    case 'genesis':
+      return Object.hasOwn(body.audiences, 'operator') ? undefined : 'audiences must declare operator';
+    case 'host-rekey':
+    case 'host-revoke':
+      return isPlace(body.mesh, body.pin) ? undefined : pinBeforeTheLog;
+    case 'signer-revoke':
+      return Object.values(body.marks).every((mark) => isPlace(body.mesh, mark)) ? undefined : pinBeforeTheLog;
+    case 'delegate':
+      if (body.from > body.upto) return 'from must not be above upto';
+      return body.upto - body.from < trustDelegationLinesMax
+        ? undefined
+        : `a delegation lends at most ${trustDelegationLinesMax} lines`;
+    default:
+      return undefined;
   }
-  return readKeys(known);
+}
+
+const pinBeforeTheLog = 'the link at seq 0 is the mesh id, and no other link is';
+
+/** Before the first line there is only one link. */
+function isPlace(mesh: string, { seq, link }: Pin): boolean {
+  return (seq === 0) === (link === mesh);
 }
 
 /** What the approver of an op signs, in namespace `memd-trust`. Pure. */
@@ -123,6 +162,11 @@ export function finishTrustOp(
 ): Result<TrustOp, TrustOpFault> {
   const { key, signer, sshsig } = approval;
   return parseTrustOp(canonicalJson({ auth: { key, signer, sshsig }, body: body as unknown as JsonObject }));
+}
+
+/** The text of a fork-proof. Pure. */
+export function forkProofText(body: ForkProofBody): string {
+  return canonicalJson({ body: body as unknown as JsonObject });
 }
 
 /** Every key text that an op brings into the charter. Pure. */
@@ -154,10 +198,17 @@ function readOp(auth: Auth, body: JsonObject, text: string): Result<TrustOp, Tru
   return ok({ id, auth, body: body as unknown as TrustBody, text, keys, unsupported: null });
 }
 
-/** A fork-proof has no approver: two host signatures prove it. Until this version can check them, it only reports one. */
-function forkProof(body: JsonObject, text: string): UnsupportedOp {
-  const id = sha256Hex(canonicalJson(body));
-  return { id, auth: null, body: body as unknown as OpStem, text, unsupported: 'fork-proof' };
+function forkProof(body: JsonObject, text: string): Result<ForkProofOp, TrustOpFault> {
+  const fault = forkProofCheck(body);
+  if (fault !== undefined) return refuse('BAD_FIELD', fault);
+  const known = body as unknown as ForkProofBody;
+  const [{ header: left }, { header: right }] = known.lines;
+  const isOfOnePlace = [left, right].every(
+    ({ mesh, log, seq }) => mesh === known.mesh && log === known.host && seq === left.seq,
+  );
+  if (!isOfOnePlace) return refuse('BAD_FIELD', 'both lines must be of one seq in the log of that host and mesh');
+  if (linkOf(left) >= linkOf(right)) return refuse('BAD_FIELD', 'lines must be two, in order of their links');
+  return ok({ id: sha256Hex(canonicalJson(body)), auth: null, body: known, text, unsupported: null });
 }
 
 /** Only the stem of an op that this version does not know can be checked; its arguments are nobody's yet. */
@@ -170,10 +221,15 @@ function stemFault(body: JsonObject): string | undefined {
   return undefined;
 }
 
+/** Key texts that an op only refers to. */
+function otherKeysOf(body: TrustBody): readonly string[] {
+  return body.op === 'delegate' ? [body.key] : [];
+}
+
 /** Reads every key of a body. A signer may have a key of any type that approvals are verified by, a host only ed25519. */
 function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
   const keys = new Map<string, SshPublicKey>();
-  const texts = keysOf(body);
+  const texts = [...keysOf(body), ...otherKeysOf(body)];
   const signerKey = signerKeyOf(body);
   for (const text of texts) {
     const key = parseSshPublicKey(text);

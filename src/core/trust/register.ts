@@ -6,7 +6,9 @@
  * broken by rank, ancestry and id alone.
  */
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
-import { keysOf, type Approver, type ClassFields, type SupportedOp } from './op.ts';
+import { assert } from '../../crypto/result.ts';
+import type { SshPublicKey } from '../../crypto/ssh-key.ts';
+import { keysOf, type Approver, type ClassFields, type RekeyFields, type SupportedOp } from './op.ts';
 
 /** A signer as an approver: name and key together. A second key under the same name is another approver. */
 export type Principal = string;
@@ -17,14 +19,24 @@ export interface ItemClaim {
   readonly keys: readonly string[];
 }
 
-/** A valid op in its place. `grants` is the approver that it adds, if any. */
+/**
+ * A valid op in its place. `scopes`: what its approver had when it approved it, as its ancestors say. `grants` is the
+ * approver that it adds, if any.
+ */
 export interface Held {
   readonly op: SupportedOp;
   readonly index: number;
   readonly ancestors: Uint32Array;
+  readonly scopes: readonly string[];
   readonly claims: ReadonlyMap<string, ItemClaim>;
   readonly approver: Principal;
   readonly grants: Principal | null;
+}
+
+/** Where an op stands, as found when it was judged. */
+export interface Standpoint {
+  readonly ancestors: Uint32Array;
+  readonly scopes: readonly string[];
 }
 
 /** Membership of a subset that is closed under ancestry. */
@@ -35,6 +47,8 @@ export interface Register {
   readonly byItem: Map<string, Held[]>;
   readonly byKey: Map<string, Held[]>;
   readonly grantsBy: Map<Principal, Held[]>;
+  /** Revocations, by the name of the signer that they end. */
+  readonly revokesOf: Map<string, Held[]>;
 }
 
 /** Every op. */
@@ -47,17 +61,24 @@ export function viewOf(bits: Uint32Array): View {
 
 /** Index over ops in order of admission. Pure. */
 export function registerOf(ops: Iterable<Held>): Register {
-  const register: Register = { byId: new Map(), byItem: new Map(), byKey: new Map(), grantsBy: new Map() };
+  const register: Register = {
+    byId: new Map(),
+    byItem: new Map(),
+    byKey: new Map(),
+    grantsBy: new Map(),
+    revokesOf: new Map(),
+  };
   for (const held of ops) enter(register, held);
   return register;
 }
 
 /** Puts a valid op into its place and into the index. `ancestors` must be what `ancestryOf` gave for its `prev`. */
-export function admit(register: Register, op: SupportedOp, ancestors: Uint32Array): Held {
+export function admit(register: Register, op: SupportedOp, { ancestors, scopes }: Standpoint): Held {
   const held: Held = {
     op,
     index: register.byId.size,
     ancestors,
+    scopes,
     claims: claimsOf(op),
     approver: principalOf(op.body.by),
     grants: grantOf(op),
@@ -83,12 +104,25 @@ export function isAncestor(older: Held, newer: Held): boolean {
   return hasBit(newer.ancestors, older.index);
 }
 
+/** Bit set of all ancestors of these ops. Pure. */
+export function ancestorsOfAll(ops: readonly Held[]): Uint32Array {
+  const bits = new Uint32Array(ops.reduce((longest, { ancestors }) => Math.max(longest, ancestors.length), 0));
+  for (const held of ops) uniteInto(bits, held.ancestors);
+  return bits;
+}
+
 /** The ops that are not an ancestor of another of them, in the given order. Pure. */
 export function maximalOf(ops: readonly Held[]): readonly Held[] {
   if (ops.length < 2) return ops;
-  const older = new Uint32Array(Math.max(...ops.map((held) => held.ancestors.length)));
-  for (const held of ops) uniteInto(older, held.ancestors);
+  const older = ancestorsOfAll(ops);
   return ops.filter((held) => !hasBit(older, held.index));
+}
+
+/** A key that an op names. Keys were read when the op was. Pure. */
+export function keyOf({ op }: Held, text: string): SshPublicKey {
+  const key = op.keys.get(text);
+  assert(key !== undefined, 'an op holds every key that it names');
+  return key;
 }
 
 /** Name and key of an approver as one text. Neither holds a space. Pure. */
@@ -111,6 +145,7 @@ function enter(register: Register, held: Held): void {
   for (const item of held.claims.keys()) push(register.byItem, item, held);
   for (const key of keysOf(held.op.body)) push(register.byKey, key, held);
   if (held.grants !== null) push(register.grantsBy, held.approver, held);
+  if (held.op.body.op === 'signer-revoke') push(register.revokesOf, held.op.body.name, held);
 }
 
 function push<K>(index: Map<K, Held[]>, key: K, held: Held): void {
@@ -151,13 +186,28 @@ function claimsOf(op: SupportedOp): ReadonlyMap<string, ItemClaim> {
       return new Map([signerClaim(body)]);
     case 'class-add':
       return new Map([classClaim(body.name, body)]);
-    default:
+    case 'host-rekey':
+      return new Map([rekeyClaim(body)]);
+    case 'host-revoke':
+      return new Map([claim(`host:${body.name}`, [body.pin.seq, body.pin.link])]);
+    case 'audience-add':
+      return new Map([claim(`audience:${body.name}`, body.includes)]);
+    case 'policy-set':
+      return new Map([claim(`policy:${body.key}`, body.value)]);
+    case 'signer-revoke':
+    case 'delegate':
+    case 'purge':
       return new Map();
   }
 }
 
 function hostClaim(host: { name: string; sign: string; ssh: string; address: string }): [string, ItemClaim] {
   return claim(`host:${host.name}`, [host.sign, host.ssh, host.address], [host.sign, host.ssh]);
+}
+
+/** Says keys and pin: never the same as an add, which says an address. */
+function rekeyClaim({ name, sign, ssh, pin }: RekeyFields): [string, ItemClaim] {
+  return claim(`host:${name}`, [sign, ssh, pin.seq, pin.link], [sign, ssh]);
 }
 
 function signerClaim(signer: { name: string; key: string; scopes: readonly string[] }): [string, ItemClaim] {

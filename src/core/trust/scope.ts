@@ -29,8 +29,9 @@ function isPower(scope: string): boolean {
   return scope === 'charter' || scope === 'purge';
 }
 
-function isSubjectGlob(text: string): boolean {
-  return subjectGlob.test(text) && !text.includes('**') && (text.includes('/') || text.includes('*'));
+/** True iff the text is a subject glob. Pure. */
+export function isSubjectGlob(text: string): boolean {
+  return !isPower(text) && subjectGlob.test(text) && !text.includes('**') && (text.includes('/') || text.includes('*'));
 }
 
 /** Wildcard match that only ever goes back to the last `*`: at most length × length steps, whatever the glob. */

@@ -2,7 +2,7 @@
  * Checks of a parsed canonical value, small enough to be combined into one table per trust op. A check answers
  * undefined when the value is fine, else what is wrong with it, as the end of a sentence that starts with its place.
  */
-import { isJsonObject, type JsonValue } from '../../crypto/canonical.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../crypto/canonical.ts';
 import { fitsUtf8 } from '../../crypto/text.ts';
 
 export type Check = (value: JsonValue) => string | undefined;
@@ -28,6 +28,33 @@ export function oneLine(bytesMax: number): Check {
     (text) => fitsUtf8(text, bytesMax) && !/[\u0000-\u001f\u007f]/.test(text),
     `one line of at most ${bytesMax} bytes`,
   );
+}
+
+/** A whole number from `min` on. */
+export function integer(min: number): Check {
+  return (value) => (typeof value === 'number' && value >= min ? undefined : `must be a whole number from ${min} on`);
+}
+
+/** Null, or what passes the check. */
+export function nullOr(check: Check): Check {
+  return (value) => (value === null ? undefined : check(value));
+}
+
+/** A list of objects that each pass `item`, sorted by a text member that no two of them share. */
+export function listBy(member: string, item: Check, bounds: { readonly min: number; readonly max: number }): Check {
+  return (value) => {
+    if (!Array.isArray(value)) return 'must be a list';
+    if (value.length < bounds.min || value.length > bounds.max)
+      return `must hold ${bounds.min} to ${bounds.max} entries`;
+    const entries = value as readonly JsonValue[];
+    for (const [index, entry] of entries.entries()) {
+      const fault = item(entry);
+      if (fault !== undefined) return `entry ${index + 1} ${fault}`;
+    }
+    const names = entries.map((entry) => (entry as JsonObject)[member] as string);
+    const sorted = names.every((name, index) => index === 0 || (names[index - 1] as string) < name);
+    return sorted ? undefined : `must be sorted by ${member}, without repeats`;
+  };
 }
 
 /** A sorted list of distinct strings, each of which passes `item`. */

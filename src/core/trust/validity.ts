@@ -2,16 +2,21 @@
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { verifySshsig } from '../../crypto/sshsig.ts';
-import { itemState, evaluate, countedOps, type Evaluation } from './items.ts';
-import { trustNamespace, trustOpMessage, type SignerFields, type SupportedOp, type TrustOp } from './op.ts';
-import { viewOf, type Held, type Register } from './register.ts';
-import { mayGrant } from './scope.ts';
+import { judgeArguments } from './arguments.ts';
+import { addedBy, evaluate, itemState, signerFields, type Evaluation } from './items.ts';
+import { trustNamespace, trustOpMessage, type ApprovedOp, type SignerFields, type SupportedOp } from './op.ts';
+import { viewOf, type Register } from './register.ts';
+import { isActive } from './standing.ts';
 
 /**
  * Why an op whose ancestors are all held is invalid, for ever. FOREIGN_MESH: made for another mesh, or a genesis that is
- * not the pinned one. NOT_A_SIGNER: its ancestors do not make `by` a signer with that key. OUT_OF_SCOPE: `by` lacks the
- * scope `charter` (`purge` for a purge). SCOPE_NOT_HELD: it grants more than `by` has. NAME_TAKEN: host and signer names
- * are used once. BAD_SIGNATURE: the approval does not verify.
+ * not the pinned one. NOT_A_SIGNER: its ancestors do not make `by` a signer with that key, or have revoked it.
+ * OUT_OF_SCOPE: `by` lacks the scope `charter` (`purge` for a purge). SCOPE_NOT_HELD: it grants more than `by` has.
+ * NAME_TAKEN: host and signer names are used once. NO_SUCH_ITEM: the host or signer that it is about does not exist, or
+ * not any more. OUTRANKED: it revokes a signer who ranks before `by`. LAST_SIGNER: it would leave no charter signer.
+ * PIN_BELOW: a rekey may not unsettle what an earlier pin settled. KEY_USED: a rekey with a key that the host had before.
+ * KEY_NOT_CURRENT: a delegation, or a fork-proof, names a key that is not the host's. BAD_SIGNATURE: the approval, or a line of a
+ * fork-proof, does not verify.
  */
 export type InvalidCode =
   | 'FOREIGN_MESH'
@@ -19,6 +24,12 @@ export type InvalidCode =
   | 'OUT_OF_SCOPE'
   | 'SCOPE_NOT_HELD'
   | 'NAME_TAKEN'
+  | 'NO_SUCH_ITEM'
+  | 'OUTRANKED'
+  | 'LAST_SIGNER'
+  | 'PIN_BELOW'
+  | 'KEY_USED'
+  | 'KEY_NOT_CURRENT'
   | 'BAD_SIGNATURE';
 
 /** What the ancestors of an op know about its approver. */
@@ -28,21 +39,22 @@ export interface SignerInEffect {
 }
 
 /** Verdict on the genesis of the pinned mesh: approved by the signer that it names. Pure. */
-export function judgeGenesis(meshId: string, op: TrustOp): Result<true, InvalidCode> {
+export function judgeGenesis(meshId: string, op: ApprovedOp): Result<SignerInEffect, InvalidCode> {
   if (op.unsupported !== null || op.body.op !== 'genesis' || op.id !== meshId) {
     return refuse('FOREIGN_MESH', 'a genesis other than that of this mesh');
   }
-  const key = op.keys.get(op.body.signer.key);
-  return key !== undefined
-    ? judgeSignature(op, key)
-    : refuse('NOT_A_SIGNER', 'the key of the first signer is not usable');
+  const fields = op.body.signer;
+  const key = op.keys.get(fields.key);
+  if (key === undefined) return refuse('NOT_A_SIGNER', 'the key of the first signer is not usable');
+  const signature = judgeSignature(op, key);
+  return signature.ok ? ok({ fields, key }) : signature;
 }
 
 /** Everything but the signature. `ancestors` is the exact ancestry, all of it valid. Pure. */
 export function judgeOp(
   register: Register,
   meshId: string,
-  op: Pick<TrustOp, 'body' | 'unsupported'>,
+  op: Pick<ApprovedOp, 'body' | 'unsupported'>,
   ancestors: Uint32Array,
 ): Result<SignerInEffect, InvalidCode> {
   const founder = register.byId.get(meshId);
@@ -58,52 +70,23 @@ export function judgeOp(
   const power = op.body.op === 'purge' ? 'purge' : 'charter';
   if (!signer.fields.scopes.includes(power)) return refuse('OUT_OF_SCOPE', `${name} lacks the scope ${power}`);
   if (op.unsupported !== null) return ok(signer);
-  return judgeArguments(evaluation, (op as SupportedOp).body, signer);
+  const verdict = judgeArguments(evaluation, (op as SupportedOp).body, signer.fields);
+  return verdict.ok ? ok(signer) : verdict;
 }
 
 /** Verdict on the approval alone. Pure. */
-export function judgeSignature(op: TrustOp, key: SshPublicKey): Result<true, 'BAD_SIGNATURE'> {
-  if (op.auth === null) return refuse('BAD_SIGNATURE', 'no approval');
+export function judgeSignature(op: ApprovedOp, key: SshPublicKey): Result<true, 'BAD_SIGNATURE'> {
   const message = trustOpMessage(op.body);
   const verdict = verifySshsig({ sshsig: op.auth.sshsig, namespace: trustNamespace, message, key });
   return verdict.ok ? verdict : refuse('BAD_SIGNATURE', verdict.detail);
 }
 
-function judgeArguments(
-  evaluation: Evaluation,
-  body: SupportedOp['body'],
-  signer: SignerInEffect,
-): Result<SignerInEffect, InvalidCode> {
-  switch (body.op) {
-    case 'signer-add': {
-      const beyond = body.scopes.find((scope) => !mayGrant(signer.fields.scopes, scope));
-      if (beyond !== undefined) return refuse('SCOPE_NOT_HELD', `${signer.fields.name} cannot grant ${beyond}`);
-      return judgeName(evaluation, `signer:${body.name}`, signer);
-    }
-    case 'host-add':
-      return judgeName(evaluation, `host:${body.name}`, signer);
-    default:
-      return ok(signer);
-  }
-}
-
-/** A name is used once; the only second op about it is one that ends a fork. */
-function judgeName(evaluation: Evaluation, item: string, signer: SignerInEffect): Result<SignerInEffect, InvalidCode> {
-  if (countedOps(evaluation, item).length === 0) return ok(signer);
-  const forked = itemState(evaluation, item).conflicts.some(({ kind }) => kind === 'CHARTER_FORK');
-  return forked ? ok(signer) : refuse('NAME_TAKEN', `${item} exists already, and names are used once`);
-}
-
+/** The signer of this name, unless a revocation is in force against it. */
 function signerIn(evaluation: Evaluation, name: string): SignerInEffect | undefined {
   const { holder } = itemState(evaluation, `signer:${name}`);
-  const fields = holder === null ? undefined : signerFields(holder);
-  const key = fields === undefined ? undefined : holder?.op.keys.get(fields.key);
+  const principal = holder === null ? null : addedBy(holder);
+  if (holder === null || principal === null || !isActive(evaluation.standing, principal)) return undefined;
+  const fields = signerFields(holder);
+  const key = fields === undefined ? undefined : holder.op.keys.get(fields.key);
   return fields === undefined || key === undefined ? undefined : { fields, key };
-}
-
-/** What an op says about the signer that it adds, if it adds one. Pure. */
-export function signerFields(held: Held): SignerFields | undefined {
-  const body = held.op.body;
-  if (body.op === 'genesis') return body.signer;
-  return body.op === 'signer-add' ? body : undefined;
 }

@@ -1,7 +1,9 @@
 /** show: one event or trust op, whole. */
 import type { Charter } from '../../core/trust/charter.ts';
-import { countedOpIds } from '../../core/trust/op-list.ts';
-import { maximalOps, type TrustSet } from '../../core/trust/set.ts';
+import { opNotes } from '../../core/trust/history.ts';
+import type { TrustOp } from '../../core/trust/op.ts';
+import { keptOp, keptOps, maximalOps, type TrustSet } from '../../core/trust/set.ts';
+import { shortId } from '../../core/id.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
 import { Refusal } from '../refusal.ts';
@@ -32,7 +34,7 @@ export function findId(
       exit: 2,
     });
   }
-  const ops = [...set.held.keys(), ...set.unsupported.keys()].filter((id) => id.startsWith(prefix));
+  const ops = keptOps(set).flatMap(({ id }) => (id.startsWith(prefix) ? [id] : []));
   const ids = [...new Set([...database.idsByPrefix(prefix, 2), ...ops])];
   const [id] = ids;
   if (id === undefined) {
@@ -72,20 +74,17 @@ function showEvent(database: StateDatabase, { signers }: Charter, id: string): S
 }
 
 function showOp(set: TrustSet, id: string): ShowOpJson {
-  const held = set.held.get(id)?.op;
-  const op = held ?? set.unsupported.get(id);
+  const op = keptOp(set, id);
   if (op === undefined) throw new Refusal({ code: 'ID_UNKNOWN', message: `${id} is gone`, exit: 7 });
   const { signer, key } = op.auth ?? { signer: '', key: '' };
-  return {
-    id,
-    op: op.body,
-    status: held === undefined ? `not supported yet: ${op.unsupported}` : standingOfOp(set, id),
-    // Only ops whose approval verified are in the set.
-    auth: { signer, key, valid: held !== undefined },
-  };
+  // Only ops whose approval verified are in the set; a fork-proof has none and proves itself.
+  return { id, op: op.body, status: opStatus(set, op), auth: { signer, key, valid: op.unsupported === null } };
 }
 
-function standingOfOp(set: TrustSet, id: string): string {
-  if (!countedOpIds(set).has(id)) return 'void: its approver was revoked by somebody who did not know of it';
+function opStatus(set: TrustSet, { id, auth, unsupported }: TrustOp): string {
+  if (unsupported !== null) return `not supported yet: ${unsupported}`;
+  if (auth === null) return 'valid';
+  const voided = opNotes(set).find((note) => note.id === id && !note.counts);
+  if (voided !== undefined) return `void: not known to the revocation ${voided.voidedBy.map(shortId).join(', ')}`;
   return maximalOps(set).includes(id) ? 'counts, newest' : 'counts';
 }

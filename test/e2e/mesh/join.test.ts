@@ -94,11 +94,11 @@ describe('joining', () => {
   });
 
   test('an op that this version cannot apply is handed on and reported', async () => {
-    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 700 }, 'audience-add', { name: 'ops' });
+    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 700 }, 'audience-drop', { name: 'ops' });
     const alpha = await startNode('alpha');
     await serveTrustFile(alpha, op.id, `${op.text}\n`);
     const { result } = await attempt(alpha);
-    expect(result).toMatchObject({ ok: true, value: { unsupported: [{ id: op.id, op: 'audience-add' }] } });
+    expect(result).toMatchObject({ ok: true, value: { unsupported: [{ id: op.id, op: 'audience-drop' }] } });
     expect(result.ok ? result.value.ops.map(({ id }) => id) : []).toContain(op.id);
   });
 

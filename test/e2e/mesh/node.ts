@@ -6,7 +6,7 @@ import { buildLine, type Line } from '../../../src/core/line.ts';
 import type { VerifiedLine } from '../../../src/core/log.ts';
 import { charterOf, type Charter } from '../../../src/core/trust/charter.ts';
 import type { TrustOp } from '../../../src/core/trust/op.ts';
-import { addOps, emptyTrustSet, keptHash, trustHash, type TrustSet } from '../../../src/core/trust/set.ts';
+import { addOps, emptyTrustSet, keptHash, keptOps, trustHash, type TrustSet } from '../../../src/core/trust/set.ts';
 import { signEd25519 } from '../../../src/crypto/ed25519.ts';
 import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
 import { printHeads, type HeadsTip } from '../../../src/mesh/heads.ts';
@@ -106,7 +106,7 @@ export async function startNode(
     const added = addOps(set, ops, via);
     set = added.set;
     charter = charterOf(set);
-    const kept = [...[...set.held.values()].map(({ op }) => op), ...set.unsupported.values()];
+    const kept = keptOps(set);
     const stored = kept.map(({ id, text }) => ({ id, text }));
     trustOid = (await addTrustOps(repository, { ops: stored, author: 'memd <t@t>', seconds: 1 })) ?? trustOid;
     return added;

@@ -192,12 +192,12 @@ describe('trust first', () => {
     const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
     introduce(alpha, beta);
     await alpha.append('one');
-    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 500 }, 'host-revoke', { name: 'gamma' });
+    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 500 }, 'host-rename', { name: 'gamma' });
     await serveTrustFile(alpha, op.id, `${op.text}\n`);
     for (let round = 0; round < 2; round++) {
       const [outcome] = await beta.cycle('alpha');
       expect(outcome).toMatchObject({ state: 'up', alarms: [{ code: 'OP_UNSUPPORTED', peer: 'alpha', op: op.id }] });
-      expect(outcome?.alarms[0]?.detail).toContain('host-revoke');
+      expect(outcome?.alarms[0]?.detail).toContain('host-rename');
     }
     expect(beta.tips.get('alpha')?.seq).toBe(1);
   });
@@ -205,7 +205,7 @@ describe('trust first', () => {
   test('an op that this version cannot apply goes on through hosts that cannot either, though all count the same ops', async () => {
     const [alpha, beta, gamma] = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')];
     introduce(alpha, beta, gamma);
-    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 502 }, 'host-revoke', { name: 'gamma' });
+    const op = otherOp({ mesh: meshId, by: craig, prev: [meshId], nonce: 502 }, 'host-rename', { name: 'gamma' });
     await alpha.trust(op);
     expect(alpha.mesh.trust().hash).toBe(gamma.mesh.trust().hash);
     const news = [{ code: 'OP_UNSUPPORTED', op: op.id }];

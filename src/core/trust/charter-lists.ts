@@ -1,0 +1,39 @@
+/** What counted ops add to the charter beside its items: delegations and purges. Source: docs/fold.md T5, R1. */
+import type { SshPublicKey } from '../../crypto/ssh-key.ts';
+import type { CharterDelegation, CharterHost, CharterPurge } from './charter-types.ts';
+import { byIdOrder, byText, keyOf, type Held } from './register.ts';
+import { scopeCovers } from './scope.ts';
+
+/** Counted delegations whose host has the key, or had it for some of its lines. By op id. Pure. */
+export function delegationsOf(
+  counted: readonly Held[],
+  hosts: ReadonlyMap<string, CharterHost>,
+): readonly CharterDelegation[] {
+  const delegations = counted.toSorted(byIdOrder).map((held): CharterDelegation | undefined => {
+    const { body, id } = held.op;
+    if (body.op !== 'delegate') return undefined;
+    const key = keyOf(held, body.key);
+    const isKnown = hosts.get(body.host)?.spans.some((span) => isSameKey(span.key, key)) === true;
+    const { by, host, subjects, kinds, from, upto } = body;
+    return isKnown ? { op: id, by, host, key, subjects, kinds, from, upto } : undefined;
+  });
+  return delegations.filter((delegation) => delegation !== undefined);
+}
+
+function isSameKey(raw32: Uint8Array, key: SshPublicKey): boolean {
+  return key.raw32 !== undefined && key.raw32.every((byte, index) => byte === raw32[index]);
+}
+
+/** Targets of counted purges that their approver covers; of several ops about one event the lowest id. Pure. */
+export function purgesOf(counted: readonly Held[]): ReadonlyMap<string, CharterPurge> {
+  const purges = new Map<string, CharterPurge>();
+  for (const { op, scopes } of counted.toSorted(byIdOrder)) {
+    const { body } = op;
+    if (body.op !== 'purge') continue;
+    for (const target of body.targets) {
+      if (purges.has(target.id) || !scopeCovers(scopes, target.subject)) continue;
+      purges.set(target.id, { op: op.id, by: body.by, scopes, reason: body.reason, target });
+    }
+  }
+  return new Map([...purges].toSorted(([left], [right]) => byText(left, right)));
+}

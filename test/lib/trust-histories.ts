@@ -44,7 +44,7 @@ const grants: readonly (readonly string[])[] = [
 const revises = ['mesh', 'host'] as const;
 
 type Fault = 'none' | 'other-fingerprint' | 'other-key' | 'other-namespace' | 'foreign-mesh' | 'squat' | 'respelled';
-type Kind = 'signer-add' | 'host-add' | 'class-add' | 'host-revoke' | 'purge' | 'genesis';
+type Kind = 'signer-add' | 'host-add' | 'class-add' | 'host-rename' | 'class-drop' | 'genesis';
 
 export interface Step {
   readonly kind: Kind;
@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 9, arbitrary: fc.constant<Kind>('signer-add') },
     { weight: 7, arbitrary: fc.constant<Kind>('host-add') },
     { weight: 4, arbitrary: fc.constant<Kind>('class-add') },
-    { weight: 2, arbitrary: fc.constantFrom<Kind>('host-revoke', 'purge', 'genesis') },
+    { weight: 2, arbitrary: fc.constantFrom<Kind>('host-rename', 'class-drop', 'genesis') },
   ),
   by: fc.nat(20),
   byAnybody: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),

@@ -112,8 +112,8 @@ describe('trust set: random hostile histories', () => {
         'CHARTER_FORK signer',
         'KEY_REUSED host',
         'KEY_REUSED signer',
-        'OP_UNSUPPORTED host-revoke',
-        'OP_UNSUPPORTED purge',
+        'OP_UNSUPPORTED class-drop',
+        'OP_UNSUPPORTED host-rename',
       ]);
       expect([...seen.dropped].toSorted(byText)).toEqual([
         'BAD_SIGNATURE',

@@ -990,8 +990,64 @@ good_op("host-add", "F3.1 F3.4 F3.5 F3.6 F3.7 F3.10", host_add)
 good_op("signer-add", "F3.6 F3.9", signer_add)
 good_op("class-add", "F3.6", class_add)
 good_op("64 ancestors", "F3.5", {**host_add, "prev": sorted(ids[:64])})
-for op in ("host-rekey", "host-revoke", "signer-revoke", "audience-add", "policy-set", "delegate", "purge"):
-    good_op(op + " is kept and not applied yet", "F3.11", {**member, "op": op, "name": "beta"}, supported=False)
+place = {"seq": 12, "link": ids[3]}
+before = {"seq": 0, "link": genesis_id}
+host_rekey = {**member, "op": "host-rekey", "name": "beta", "sign": Key(7).text, "ssh": Key(8).text, "pin": place}
+host_revoke = {**member, "op": "host-revoke", "name": "beta", "pin": place}
+signer_revoke = {**member, "op": "signer-revoke", "name": "dana", "marks": {"alpha": place, "beta": before}}
+audience_add = {**member, "op": "audience-add", "name": "reviewers", "includes": ["operator"]}
+policy_set = {**member, "op": "policy-set", "key": "index.lines", "value": 90}
+delegate = {**member, "op": "delegate", "host": "beta", "key": Key(5).text, "subjects": ["note/*", "ssh-route/*"],
+            "kinds": ["assert", "retract"], "from": 13, "upto": 212}
+skeleton = {"id": ids[4], "host": "beta", "kind": "assert", "subject": "note/x", "scope": "*", "audience": "operator", "lineage": "trusted",
+            "level": "unsigned", "key": sha256(jcs([None, "exists", "v", "secret"])), "home": None, "digest": None,
+            "supersedes": sorted([ids[5], ids[6]]), "basis": []}
+sighting = {**skeleton, "id": ids[7], "kind": "observe", "key": None, "home": "file:/etc/hosts", "digest": "missing", "supersedes": [],
+            "scope": "lab", "audience": "reviewers", "lineage": "untrusted", "level": "signed"}
+purge = {**member, "op": "purge", "targets": sorted([skeleton, sighting], key=lambda one: one["id"]), "reason": "secret"}
+good_op("host-rekey", "F3.6 F3.12", host_rekey)
+good_op("host-revoke", "F3.6 F3.12", host_revoke)
+good_op("host-revoke before the first line", "F3.12", {**host_revoke, "pin": before})
+good_op("signer-revoke", "F3.6 F3.12", signer_revoke)
+good_op("signer-revoke with no mark", "F3.6", {**signer_revoke, "marks": {}})
+good_op("256 marks", "F3.6", {**signer_revoke, "marks": {"h%d" % n: place for n in range(256)}})
+good_op("audience-add", "F3.6", audience_add)
+good_op("audience-add that includes nothing", "F3.6", {**audience_add, "includes": []})
+good_op("policy-set", "F3.6", policy_set)
+good_op("policy-set to a text", "F3.6", {**policy_set, "value": "alpha,beta"})
+good_op("delegate", "F3.6 F3.13", delegate)
+good_op("delegate of one line", "F3.13", {**delegate, "upto": 13})
+good_op("delegate of 10000 lines", "F3.13", {**delegate, "upto": 10012})
+good_op("purge", "F3.6 F3.14", purge)
+good_op("purge of 64 events", "F3.14", {**purge, "targets": [{**skeleton, "id": one, "supersedes": []} for one in sorted(ids[:64])]})
+for op in ("host-rename", "purge-all"):
+    good_op(op + " of a later version is kept", "F3.11", {**member, "op": op, "name": "beta", "anything": {"at": ["all"]}}, supported=False)
+bad_op("an op of a later version without ancestors", "F3.11 F3.5", {**member, "op": "host-rename", "prev": []})
+bad_op("an op whose name is none", "F3.11 F3.4", {**member, "op": "Host-Rename"})
+for content, change, sentences in (
+        (host_rekey, {"sign": rsa2048.text}, "F3.7"), (host_rekey, {"ssh": host_rekey["sign"]}, "F3.7"),
+        (host_rekey, {"pin": {"seq": 0, "link": ids[3]}}, "F3.12"), (host_rekey, {"pin": {"seq": 1, "link": genesis_id}}, "F3.12"),
+        (host_rekey, {"pin": {"seq": -1, "link": ids[3]}}, "F3.12"), (host_rekey, {"pin": {"seq": "1", "link": ids[3]}}, "F3.12"),
+        (host_rekey, {"pin": {**place, "host": "beta"}}, "F3.12"), (host_rekey, {"pin": None}, "F3.12"),
+        (host_revoke, {"pin": {"seq": 12}}, "F3.12"), (host_revoke, {"pin": {"seq": 12, "link": "x"}}, "F3.12"),
+        (signer_revoke, {"marks": {"alpha": {"seq": 0, "link": ids[3]}}}, "F3.12"), (signer_revoke, {"marks": {"Alpha": place}}, "F3.6 F2.1"),
+        (signer_revoke, {"marks": []}, "F3.6"), (signer_revoke, {"marks": {"h%d" % n: place for n in range(257)}}, "F3.6"),
+        (audience_add, {"includes": ["reviewers", "operator"]}, "F3.6"), (audience_add, {"includes": ["Operator"]}, "F3.6"),
+        (policy_set, {"key": "Index"}, "F3.6"), (policy_set, {"value": None}, "F3.6"), (policy_set, {"value": "x" * 513}, "F3.6"),
+        (policy_set, {"value": [1]}, "F3.6"),
+        (delegate, {"key": p256.text}, "F3.7"), (delegate, {"subjects": []}, "F3.13"), (delegate, {"subjects": ["charter"]}, "F3.13"),
+        (delegate, {"subjects": ["purge"]}, "F3.13"), (delegate, {"subjects": ["b/*", "a/*"]}, "F3.13"), (delegate, {"kinds": []}, "F3.13"),
+        (delegate, {"kinds": ["retract", "assert"]}, "F3.13"), (delegate, {"kinds": ["rumour"]}, "F3.13"), (delegate, {"from": 0}, "F3.13"),
+        (delegate, {"upto": 12}, "F3.13"), (delegate, {"upto": 10013}, "F3.13"),
+        (purge, {"targets": []}, "F3.14"), (purge, {"targets": purge["targets"][::-1]}, "F3.14"), (purge, {"targets": [skeleton, skeleton]}, "F3.14"),
+        (purge, {"reason": "It was secret"}, "F3.14"), (purge, {"reason": ""}, "F3.14"),
+        (purge, {"targets": [{**skeleton, "id": one, "supersedes": []} for one in sorted(ids[:65])]}, "F3.14")):
+    bad_op("%s with %s" % (content["op"], ascii(change)[:60]), sentences, {**content, **change})
+for member_name, value in (("id", "x"), ("host", "Beta"), ("kind", "rumour"), ("subject", "note"), ("scope", "Lab"), ("audience", "*"),
+                           ("lineage", "clean"), ("level", "sworn"), ("key", "secret"), ("home", "somewhere"), ("digest", "sha256:00"),
+                           ("supersedes", [ids[5], ids[5]]), ("basis", None), ("content", "the secret")):
+    bad_op("a skeleton whose %s is %s" % (member_name, ascii(value)[:20]), "F3.14", {**purge, "targets": [{**skeleton, member_name: value}]})
+bad_op("a skeleton without a level", "F3.14", {**purge, "targets": [{key: value for key, value in skeleton.items() if key != "level"}]})
 for key in (rsa2048, p256, p384, p521):
     good_op("a signer with a key of type " + key.text.split(" ")[0], "F3.7 F6.9", {**signer_add, "key": key.text})
 for blob in (sk_ed, sk_ec):
@@ -1001,8 +1057,30 @@ for member_name in ("sign", "ssh"):
     for blob in (rsa2048.blob, p256.blob, sk_ed):
         bad_op("a host whose %s key is %s" % (member_name, key_of(blob).split(" ")[0]), "F3.7", {**host_add, member_name: key_of(blob)})
 bad_op("a genesis whose host signs with RSA", "F3.7", {**genesis, "host": {**genesis["host"], "sign": rsa2048.text}})
-proof = {"host": "beta", "mesh": genesis_id, "op": "fork-proof"}
-t.accept("a fork-proof has no approval", "F3.1 F3.11", jcs({"body": proof}), id=sha256(jcs(proof)), supported=False)
+
+
+def signed_header(**change):
+    head = {"auth": None, "id": ids[8], "log": "beta", "mesh": genesis_id, "prev": ids[9], "seq": 7, "v": 1, **change}
+    link = sha256("memd-link-v1\n" + jcs(head))
+    return {"header": head, "sig": b64(Key(5).sign("memd-line-v1\n" + link))}
+
+
+def by_link(*lines):
+    return sorted(lines, key=lambda one: sha256("memd-link-v1\n" + jcs(one["header"])))
+
+
+two = by_link(signed_header(), signed_header(id=ids[10]))
+proof = {"host": "beta", "mesh": genesis_id, "op": "fork-proof", "prev": [sha256(jcs(host_add))], "lines": two}
+t.accept("a fork-proof has no approval", "F3.1 F3.15", jcs({"body": proof}), id=sha256(jcs(proof)), supported=True)
+for name, change in (("a stem", stem), ("one line", {"lines": two[:1]}), ("three lines", {"lines": two + two[:1]}), ("one line twice", {"lines": [two[0], two[0]]}),
+                     ("lines out of order", {"lines": two[::-1]}), ("another host", {"host": "gamma"}), ("another mesh", {"mesh": ids[0]}),
+                     ("two keys", {"prev": sorted(ids[:2])}), ("no key", {"prev": []}),
+                     ("lines of two seqs", {"lines": by_link(signed_header(), signed_header(seq=8))}),
+                     ("a line before the first", {"lines": by_link(signed_header(seq=0), signed_header(seq=0, id=ids[10]))}),
+                     ("a signature that is none", {"lines": [two[0], {**two[1], "sig": "AAAA"}]}),
+                     ("a body in a header", {"lines": [two[0], {**two[1], "body": {}}]})):
+    bad_op("a fork-proof with " + name, "F3.15", jcs({"body": {**proof, **change}}))
+bad_op("a fork-proof with an approval", "F3.1 F3.15", op_text({**proof, **stem}))
 bad_op("without auth", "F3.1", jcs({"body": host_add}))
 bad_op("without body", "F3.1", jcs({"auth": auth_of(signer, "x")}))
 bad_op("a member more", "F3.1", jcs({**json.loads(op_text(host_add)), "id": genesis_id}))
@@ -1024,7 +1102,7 @@ bad_op("ancestors out of order", "F3.5", {**host_add, "prev": [ids[1], ids[0]]})
 bad_op("an ancestor twice", "F3.5", {**host_add, "prev": [ids[0], ids[0]]})
 bad_op("65 ancestors", "F3.5", {**host_add, "prev": sorted(ids[:65])})
 bad_op("an ancestor that is no id", "F3.5 F2.2", {**host_add, "prev": ["x"]})
-for content in (host_add, signer_add, class_add):
+for content in (host_add, signer_add, class_add, host_rekey, host_revoke, signer_revoke, audience_add, policy_set, delegate, purge):
     for name in [name for name in content if name not in ("mesh", "op", "by", "prev", "at", "nonce")]:
         bad_op("%s without %s" % (content["op"], name), "F3.6", {key: value for key, value in content.items() if key != name})
     bad_op(content["op"] + " with a member more", "F3.6", {**content, "color": "red"})

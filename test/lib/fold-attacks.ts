@@ -29,7 +29,7 @@ export function randomAuthorityAttack(
 
 /** Mostly its own word; now and then it puts words into the mouth of another host. */
 function authorOf(random: Random, log: string): string {
-  return random() < 0.9 ? log : pick(random, hosts);
+  return random() < 0.8 ? log : pick(random, hosts);
 }
 
 /** A line as it stood, with whatever approval it had: good there means good for this event alone. */

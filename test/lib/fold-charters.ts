@@ -92,6 +92,7 @@ function randomDelegations(
 
 /** Skeletons of events, some of which no log carries any more; a purger who had not seen an approval calls it unsigned. */
 function randomPurges(random: Random, steps: readonly Step[]): readonly PurgeInput[] {
+  if (steps.length === 0) return [];
   const chosen = new Map<string, PurgeInput>();
   for (let left = 1 + Math.floor(random() * 3); left > 0; left -= 1) {
     const known = steps.map((step) => step.body);

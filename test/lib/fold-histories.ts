@@ -38,9 +38,36 @@ export function linesOf(steps: readonly Step[]): readonly FoldLine[] {
   });
 }
 
-/** 3 to 16 steps: hosts at odds with each other, or, one time in four, building on each other. */
+/** 3 to 16 steps: hosts at odds with each other, or building on each other, or on what they saw. */
 export function randomHistory(random: Random): readonly Step[] {
-  return random() < 0.25 ? friendlyHistory(random) : hostileHistory(random);
+  const dice = random();
+  if (dice < 0.2) return friendlyHistory(random);
+  return dice < 0.3 ? observantHistory(random) : hostileHistory(random);
+}
+
+/** Homes that move, and claims that cite what was seen of them; some sightings are approved, or shown by others. */
+function observantHistory(random: Random): readonly Step[] {
+  const steps: Step[] = [];
+  const count = 4 + Math.floor(random() * 9);
+  for (let index = 0; index < count; index += 1) {
+    const host = pick(random, hosts.slice(0, 2));
+    const again = steps.length > 0 && random() < 0.2 ? pick(random, steps).body : undefined;
+    const seen = steps.map(({ body }) => body).filter(({ kind }) => kind !== 'retract');
+    const isSight = again === undefined && random() < 0.55;
+    const fields: Record<string, unknown> = {
+      ...randomBody(random, host, [], 'note/one'),
+      kind: isSight ? 'observe' : 'assert',
+      nonce: index.toString(16).padStart(32, '0'),
+    };
+    for (const name of ['scope', 'audience', 'polarity', 'content', 'value', 'home', 'digest', 'supersedes'])
+      delete fields[name];
+    if (isSight) Object.assign(fields, { home: 'file:a', digest: pick(random, ['d0', 'd1']) });
+    else Object.assign(fields, { value: pick(random, ['v0', 'v1']), basis: idsOf(random, seen, 2) });
+    if (isSight) delete fields['lineage'];
+    const body = again ?? (fields as unknown as Body);
+    steps.push({ log: again === undefined ? host : pick(random, hosts), body, carriage: approvalOf(random) });
+  }
+  return steps;
 }
 
 /** Every claim supersedes some of the last ones, whoever made them: long, branching chains of revisions. */
@@ -74,7 +101,7 @@ function hostileHistory(random: Random): readonly Step[] {
   const count = 3 + Math.floor(random() * 14);
   for (let index = 0; index < count; index += 1) {
     const host = pick(random, hosts);
-    if (random() < 0.08 && known.length > 0) {
+    if (random() < 0.12 && known.length > 0) {
       steps.push({ log: host, body: pick(random, known), carriage: randomCarriage(random) });
       continue;
     }

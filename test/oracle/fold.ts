@@ -128,8 +128,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     );
   const proves = (ev: Ev, line: OracleLine): number => {
     const own = line.auth === null && line.log === ev.body?.host;
-    if (ev.purge !== undefined) return own ? 0 : -1; // T5.3
-    if (ev.body === null || line.fault !== null) return -1;
+    if (ev.body === null || (line.fault !== null && ev.purge === undefined)) return -1; // T5.3
     if (line.auth !== null) return verdict(ev, line) === 'ok' && standing(ev, line.auth.signer) ? 2 : -1; // R1.2
     return own ? (isDelegated(charter, ev.body, line) ? 1 : 0) : -1; // R1.3, R1.5
   };
@@ -138,7 +137,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     const proving = ev.lines.filter((line) => proves(ev, line) === ev.level);
     ev.place = proving.find((line) => proving.every((other) => other === line || isBefore(line, other))); // R1.7
     const proven = ev.purge?.target.level === 'signed' || ev.place !== undefined;
-    if (ev.purge !== undefined && proven) ev.level = ['unsigned', 'delegated', 'signed'].indexOf(ev.purge.target.level);
+    if (ev.purge?.target.level === 'signed') ev.level = 2;
     ev.held = proven ? foreignReason(charter, ev) : heldReason(charter, ev, (line) => verdict(ev, line));
     if (ev.body?.kind === 'assert' || ev.body?.kind === 'lesson') {
       ev.key = ev.purge === undefined ? keyOf(ev.body) : ev.purge.target.key;

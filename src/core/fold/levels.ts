@@ -37,7 +37,8 @@ export function settleLevel(authority: Authority, node: EventNode): void {
     level = proven;
   }
   node.place = place;
-  if (node.purge !== null) level = purgedLevel(node.purge.target.level, level);
+  // A signed skeleton speaks for itself: its log may since have been cut before it, and no host could append it again.
+  if (node.purge?.target.level === 'signed') level = 'signed';
   node.level = level ?? 'unsigned';
   node.held = heldReason(authority.charter, node, level !== undefined);
 }
@@ -51,21 +52,12 @@ export function isSignedFor(charter: Charter, node: EventNode, subject: string):
   return node.signers.some((name) => scopeCovers(charter.signers.get(name)?.scopes ?? [], subject));
 }
 
-/**
- * A signed skeleton speaks for itself: its log may since have been cut before it, and no host could append it again. Below
- * that, the level is that of the skeleton too, but what the host never said, or said behind a cut, stays unsaid.
- */
-function purgedLevel(said: Level, proven: Level | undefined): Level | undefined {
-  return said === 'signed' || proven !== undefined ? said : undefined;
-}
-
 /** What one line proves; undefined when it counts for nothing. A bad approval never falls back to unsigned. Pure. */
 function provenBy(authority: Authority, node: EventNode, carrier: Carrier): Level | undefined {
   const { approval, fault, log } = carrier;
   if (node.body === null) return undefined;
-  // Of a purged event some hosts hold the body and some a hole: what is left of the line must say the same on all.
-  if (node.purge !== null) return carrier.approval !== null || log !== node.body.host ? undefined : 'unsigned';
-  if (fault !== null) return undefined;
+  // Of a purged event some hosts hold the body and some a hole: the place of the line alone says the same on all.
+  if (fault !== null && node.purge === null) return undefined;
   if (approval !== null) return isStanding(node, approval) ? 'signed' : undefined;
   if (log !== node.body.host) return undefined;
   return isDelegated(authority, node, carrier) ? 'delegated' : 'unsigned';

@@ -50,6 +50,7 @@ test(
       'home',
       'identity',
       'keys',
+      'charter',
       'operator key',
       'lock',
       'memd',

@@ -1,7 +1,9 @@
 /** Checks of the home: its folder, keys, lock, and the memd that runs on it. */
 import { lstatSync, readFileSync } from 'node:fs';
+import { counted } from '../../daemon/counted.ts';
 import { readIdentity } from '../../daemon/identity.ts';
 import { isUnprotectedKey } from '../../daemon/signer-key.ts';
+import { revokedText } from '../../mesh/ssh-login.ts';
 import { openHome } from '../../store/home.ts';
 import { readLockOwner } from '../../store/home-lock.ts';
 import { readKeys } from '../../store/keys.ts';
@@ -43,6 +45,31 @@ const keys: Check = {
         'restore keys/ from a backup of this host',
       );
     return fine(`both are those of the charter, closed to others (${sign.publicKey.fingerprint})`);
+  },
+};
+
+const charter: Check = {
+  name: 'charter',
+  inHome: true,
+  look: async (room) => {
+    const { hosts, signers, conflicts } = (await room.snapshot()).trust.charter;
+    const { host } = room.identity();
+    const self = hosts.get(host);
+    if (self?.status === 'revoked')
+      return wrong(
+        revokedText(self),
+        'move this home aside and enrol the machine under a new name: memctl host request --host NAME2',
+      );
+    const [first] = conflicts;
+    if (first !== undefined)
+      return wrong(
+        `${counted(conflicts.length, 'conflict')}; first: ${first.kind} ${first.item}: ${first.detail}`,
+        'memctl charter shows who said what; docs/errors.md, Alarms of this host',
+      );
+    const active = [...signers.values()].filter(({ status }) => status === 'active');
+    return fine(
+      `${counted(hosts.size, 'host')}, signers ${active.map(({ name }) => name).join(', ')}; nothing disagrees`,
+    );
   },
 };
 
@@ -149,4 +176,4 @@ async function answering(room: Room) {
   return status;
 }
 
-export const homeChecks: readonly Check[] = [home, identity, keys, operatorKey, lock, daemon, peers];
+export const homeChecks: readonly Check[] = [home, identity, keys, charter, operatorKey, lock, daemon, peers];

@@ -9,7 +9,7 @@ import { describeOp } from '../charter-text.ts';
 import { shortId } from '../output.ts';
 import { withSigningOptions, wordList, type SigningOptions } from '../signing-options.ts';
 
-type RevokeOptions = SigningOptions & { readonly marks?: string };
+type RevokeOptions = SigningOptions & { readonly marks?: string; readonly void?: string };
 
 /** signer revoke: a person's key loses its say, from here on. */
 export function revokeCommand(cli: Cli): Command {
@@ -19,16 +19,20 @@ export function revokeCommand(cli: Cli): Command {
     .option(
       '--marks <LIST>',
       'HOST:SEQ, comma separated; approvals in later lines fall, of hosts not named all. Default: every line held here',
+    )
+    .option(
+      '--void <OPS>',
+      'trust ops of the signer that fall with it, comma separated, and whatever only they made possible. Default: none',
     );
   return withSigningOptions(command)
     .addHelpText(
       'after',
       `
-For a stolen key name the last lines from before the theft: --marks alpha:120,beta:40; --marks '' lets nothing stand.
-Any signer may approve again what fell. A signer can be revoked by itself and by those who rank before it.
+For a stolen key name the last lines from before the theft, and the ops that the thief signed: memctl charter --ops lists
+them. --marks '' lets nothing stand. Any signer may approve again what fell. A signer can be revoked by itself and by those who rank before it.
 Examples:
   memctl signer revoke dana
-  memctl signer revoke dana --marks alpha:120`,
+  memctl signer revoke dana --marks alpha:120,beta:40 --void 3fa2b1c09d11`,
     )
     .action(async (name: string, options: RevokeOptions) => {
       const id = await revokeSigner(cli, name, options);
@@ -59,7 +63,11 @@ export async function revokeSigner(cli: Cli, name: string, options: RevokeOption
   const marks = options.marks === undefined ? marksHere(charter) : await marksNamed(cli, wordList(options.marks));
   return approveOp(cli, {
     op: 'signer-revoke',
-    args: { name, marks },
+    args: {
+      name,
+      marks,
+      ...(options.void === undefined ? {} : { leaveOut: opsNamed(charter, wordList(options.void)) }),
+    },
     keyFile: options.key,
     async review(call, body) {
       const falls = await describeRevocation(cli, { call, body, name, marks });
@@ -98,6 +106,21 @@ type Marks = Readonly<Record<string, PlaceJson>>;
 /** The last usable line of every log as it is held here. */
 function marksHere({ hosts }: CharterJson): Marks {
   return Object.fromEntries(hosts.filter(({ seq }) => seq > 0).map(({ host, seq, link }) => [host, { seq, link }]));
+}
+
+/** Full ids of ops by their unique prefix. Refuses ID_UNKNOWN. */
+function opsNamed({ ops }: CharterJson, words: readonly string[]): readonly string[] {
+  return words.map((word) => {
+    const found = ops.filter(({ op }) => op.startsWith(word));
+    const [only] = found;
+    if (only !== undefined && found.length === 1) return only.op;
+    throw new Refusal({
+      code: only === undefined ? 'ID_UNKNOWN' : 'ID_AMBIGUOUS',
+      message: `${only === undefined ? 'no trust op has' : 'several trust ops have'} an id that starts with ${word}`,
+      hint: 'memctl charter --ops lists them',
+      exit: only === undefined ? 7 : 2,
+    });
+  });
 }
 
 async function marksNamed(cli: Cli, words: readonly string[]): Promise<Marks> {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ListenAddress } from '../../../src/daemon/listen-address.ts';
-import { openMovable, type SshListener } from '../../../src/daemon/ssh-listener.ts';
+import { openMovable } from '../../../src/daemon/ssh-listener.ts';
 import { OperatingError } from '../../../src/store/errors.ts';
 
 /** A machine on which some addresses cannot be opened, and two servers never share a port. */
 async function movable(): Promise<{
-  listener: SshListener;
+  listener: Awaited<ReturnType<typeof openMovable>>;
   barred: Set<string>;
   open: Set<string>;
   faults: string[];

@@ -3,7 +3,8 @@ import type { ClaimJson } from '../daemon/api-types.ts';
 import { ago, shortId } from './output.ts';
 
 /** What a claim says, in one line. */
-export function saying(claim: Pick<ClaimJson, 'value' | 'content' | 'polarity'>): string {
+export function saying(claim: Pick<ClaimJson, 'value' | 'content' | 'polarity' | 'purged'>): string {
+  if (claim.purged !== undefined) return 'PURGED';
   const value = claim.value === undefined ? [] : [claim.value];
   const said = [...value, ...(claim.content === undefined ? [] : [claim.content])].join(' · ');
   return `${claim.polarity === 'absent' ? 'NOT ' : ''}${oneLine(said)}`;
@@ -11,6 +12,11 @@ export function saying(claim: Pick<ClaimJson, 'value' | 'content' | 'polarity'>)
 
 /** Who says it: id, level, host, session, claimed time, confidence. */
 export function claimLine(claim: Omit<ClaimJson, 'status'> & { readonly status?: string }, now: number): string {
+  if (claim.purged !== undefined) {
+    const { op, by: signer, reason } = claim.purged;
+    const place = `${claim.host}:${claim.seq}`;
+    return [shortId(claim.id), place, `PURGED (${reason}) by ${signer}`, `trust op ${shortId(op)}`].join(' · ');
+  }
   const by = claim.signer === undefined ? claim.level : `signed by ${claim.signer}`;
   const parts = [
     shortId(claim.id),

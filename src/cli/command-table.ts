@@ -21,6 +21,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['audience', () => import('./commands/audience.ts')],
   ['sign', () => import('./commands/sign.ts')],
   ['class', () => import('./commands/class.ts')],
+  ['purge', () => import('./commands/purge.ts')],
   ['assert', async () => ({ makeCommand: (await claim()).makeAssert })],
   ['lesson', async () => ({ makeCommand: (await claim()).makeLesson })],
   ['decide', async () => ({ makeCommand: (await claim()).makeDecide })],

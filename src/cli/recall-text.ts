@@ -14,6 +14,7 @@ export const exitOfRecall: Readonly<Record<RecallStatus, number>> = {
   held: 6,
   superseded: 7,
   retracted: 7,
+  purged: 7,
   none: 7,
 };
 
@@ -56,9 +57,17 @@ function answerLines(answer: RecalledJson, now: number): string[] {
       return [`QUARANTINED: ${subject} is known only from untrusted text`, ...sides];
     case 'held':
       return [`HELD: ${subject} has claims that are kept but not served`, ...sides, '  why: memctl show ID'];
+    case 'purged':
+      return [`PURGED: ${subject}: what was claimed is gone for good`, ...sides, ...whyPurged(answer)];
     case 'none':
       return [notFound(answer), ...sides];
   }
+}
+
+function whyPurged({ purged = [] }: RecalledJson): string[] {
+  return purged.map(
+    ({ id, op, by, reason, at }) => `  ${shortId(id)}: ${reason}, purged by ${by} at ${at}, trust op ${op}`,
+  );
 }
 
 /** Known elsewhere, or only talked about, is not the same as not known. */

@@ -1,5 +1,6 @@
 /** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
 import type { BodyInput } from '../core/event.ts';
+import type { PurgeSkeleton } from '../core/trust/op-types.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';
 import type { DraftOp } from './trust-keeper.ts';
 
@@ -28,7 +29,42 @@ export type RecallStatus =
   | 'retracted'
   | 'quarantined'
   | 'held'
+  | 'purged'
   | 'none';
+
+/** Why the body of an event is gone: the trust op, its signer, its reason code, and when the op claims to be made. */
+export interface PurgedJson {
+  readonly id: string;
+  readonly op: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string;
+}
+
+/** An event that is about to be purged: what stays of it, where it stands, and what names it. */
+export interface PurgeTargetJson {
+  readonly skeleton: PurgeSkeleton;
+  readonly lines: readonly { readonly log: string; readonly seq: number }[];
+  readonly supersededBy: readonly string[];
+  readonly basisOf: readonly string[];
+}
+
+export interface PurgePlanJson {
+  readonly reason: string;
+  readonly targets: readonly PurgeTargetJson[];
+  /** Hosts besides this one: each holds a copy, until it has fetched and carried out the op. */
+  readonly hosts: readonly string[];
+}
+
+export interface ListedPurgeJson extends PurgedJson {
+  readonly subject: string;
+  readonly kind: string;
+  readonly host: string;
+  /** Carried out in this home. */
+  readonly done: boolean;
+  /** Other hosts that are not known to hold the op. */
+  readonly unconfirmed: readonly string[];
+}
 
 export interface RecallJson {
   readonly subject: string;
@@ -38,6 +74,8 @@ export interface RecallJson {
   readonly claims?: readonly ClaimJson[];
   readonly text?: string;
   readonly replacedBy?: ClaimJson;
+  /** Why bodies of its claims are gone. */
+  readonly purged?: readonly PurgedJson[];
   /** The newest observation of its home that the served claim rests on. */
   readonly observed?: { readonly host: string; readonly at: string; readonly digest: string };
   /** Scopes in which the subject is known, where it is not in the one that was asked. */
@@ -147,6 +185,8 @@ export interface ShowEventJson {
   readonly reason?: string;
   readonly level: string;
   readonly supersededBy: readonly string[];
+  /** Why its body is gone; `event` is null then. */
+  readonly purged?: PurgedJson;
   readonly lines: readonly {
     readonly log: string;
     readonly seq: number;
@@ -470,6 +510,9 @@ export interface ApiMethods {
   'sign.draft': { params: SignRequest; result: SignDraftJson };
   /** `key`: fingerprint of the key that signed; without it every signer is tried. */
   'sign.submit': { params: { body: string; sshsig: string; key?: string }; result: SignedJson };
+  /** What a purge of these events would take away; `key`: fingerprint of the signer that is to approve it. */
+  'purge.plan': { params: { ids: readonly string[]; reason: string; key?: string }; result: PurgePlanJson };
+  'purge.list': { params: Record<string, never>; result: { purges: readonly ListedPurgeJson[] } };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }
 

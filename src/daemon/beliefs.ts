@@ -3,7 +3,7 @@
  * repository when it is first needed; a reader whose database is up to date needs none of it.
  */
 import type { Logger } from 'pino';
-import { foldLines, setCharter, type Fold } from '../core/fold/fold.ts';
+import { foldLines, purgesAlike, setCharter, type Fold } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
 import type { HostKeySpan, VerifiedLine } from '../core/log.ts';
 import type { Charter } from '../core/trust/charter.ts';
@@ -289,9 +289,8 @@ function inputsOf(oids: Readonly<Record<string, string>>, trust: string): Derive
  * is one again. A host that is merely new has no log here yet.
  */
 function readsOtherwise(repository: Repository, before: Charter, after: Charter): boolean {
-  const [gone, going] = [before, after].map(({ purges }) => JSON.stringify([...purges.keys()]));
   // Bodies become holes, and a hole that no purge names any more ends its log.
-  if (gone !== going) return true;
+  if (!purgesAlike(before, after)) return true;
   const names = new Set([...before.hosts.keys(), ...after.hosts.keys()]);
   return [...names].some((name) => {
     const [old, now] = [before, after].map(({ hosts }) => JSON.stringify(hosts.get(name)?.spans.map(printSpan) ?? []));

@@ -33,6 +33,7 @@ import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
 import { blame, why } from './queries/why.ts';
 import { viewsStand } from './queries/view-edits.ts';
+import { listPurges, planPurge, purgedJson } from './purge-plan.ts';
 import { Refusal } from './refusal.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { draftApproval } from './sign/draft.ts';
@@ -67,7 +68,9 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     handle: async (engine, { subject, scope = '*' }) => {
       const database = await engine.beliefs.read();
       const incomplete = incompleteLogs(engine, database);
-      const answer = recall(database, { subject, scope, host: engine.identity.host, now: Date.now() });
+      const told = recall(database, { subject, scope, host: engine.identity.host, now: Date.now() });
+      const gone = (told.claims ?? []).flatMap(({ id }) => purgedJson(engine.trust(), id) ?? []);
+      const answer = gone.length === 0 ? told : { ...told, purged: gone };
       return incomplete.length === 0 ? answer : { ...answer, incomplete };
     },
   },
@@ -176,6 +179,11 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     }),
     handle: submitApproval,
   },
+  'purge.plan': {
+    params: z.strictObject({ ids: z.array(z.string()).min(1), reason: z.string(), key: z.string().optional() }),
+    handle: planPurge,
+  },
+  'purge.list': { params: nothing, handle: async (engine) => Promise.resolve({ purges: listPurges(engine) }) },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };
 
@@ -282,9 +290,13 @@ async function rebuildAll(engine: Engine, _: Params<'rebuild'>, progress: Progre
   return { root, events: counts.events, seconds: Math.round(performance.now() - start) / 1_000 };
 }
 
-async function submitOp(engine: Engine, { body, sshsig }: Params<'trust.submit'>): Promise<Answer<'trust.submit'>> {
+async function submitOp(
+  engine: Engine,
+  { body, sshsig }: Params<'trust.submit'>,
+  progress: Progress,
+): Promise<Answer<'trust.submit'>> {
   const op = signedOp(body, sshsig);
-  const { added, dropped, pending } = await engine.admitTrust([op], engine.identity.host);
+  const { added, dropped, pending } = await engine.admitTrust([op], engine.identity.host, progress);
   if (added.includes(op.id)) return { id: op.id };
   const why = dropped[0]?.detail ?? (pending.length > 0 ? 'it names ops that are not held here' : 'it is held already');
   throw new Refusal({ code: 'OP_REFUSED', message: `the op does not count: ${why}`, hint: 'memctl charter', exit: 6 });

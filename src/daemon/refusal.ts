@@ -34,6 +34,8 @@ export type RefusalCode =
   | 'SERVED_CLAIM'
   | 'NOTHING_TO_SIGN'
   | 'APPROVAL_REFUSED'
+  | 'PURGE_REFUSED'
+  | 'EVENT_PURGED'
   | 'NO_TERMINAL'
   | 'INPUT_UNREADABLE'
   | 'FOLDER_IN_USE'

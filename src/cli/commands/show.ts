@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { ShowEventJson, ShowOpJson } from '../../daemon/api-types.ts';
+import type { PurgedJson, ShowEventJson, ShowOpJson } from '../../daemon/api-types.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { writeApprovals } from '../sshsig-files.ts';
@@ -26,6 +26,7 @@ Examples:
       if (options.sshsig !== undefined) return showSshsig(cli, id, options.sshsig);
       const shown = await cli.call('show', { id });
       cli.output.result(shown, () => ('op' in shown ? describeOp(shown) : describeEvent(shown)));
+      if ('purged' in shown) process.exitCode = 7;
     });
 }
 
@@ -48,8 +49,12 @@ function describeEvent(shown: ShowEventJson): string[] {
     `  level: ${shown.level}`,
     ...(shown.supersededBy.length > 0 ? [`  superseded by: ${shown.supersededBy.join(', ')}`] : []),
     ...shown.lines.map(({ log, seq, auth }) => `  carried by ${log}:${seq}${auth ? approvalOf(auth) : ''}`),
-    JSON.stringify(shown.event, null, 2),
+    ...(shown.purged === undefined ? [JSON.stringify(shown.event, null, 2)] : [purgedLine(shown.purged)]),
   ];
+}
+
+function purgedLine({ op, by, reason, at }: PurgedJson): string {
+  return `  PURGED: ${reason}, by ${by} at ${at}, trust op ${op}`;
 }
 
 /** `, approved by dana (valid; dana is revoked now)`. */

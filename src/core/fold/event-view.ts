@@ -49,6 +49,17 @@ export function recordsOf(fold: Fold, subject: string): readonly SubjectRecord[]
   return fold.outcomes.get(subject)?.records ?? [];
 }
 
+/** Ids of the events that name an event, sorted: in their `supersedes`, and in their `basis`. Pure. */
+export function namersOf(
+  fold: Fold,
+  id: string,
+): { readonly supersedes: readonly string[]; readonly basis: readonly string[] } {
+  const node = fold.nodes.get(id);
+  const sorted = (nodes: readonly EventNode[] = []): readonly string[] =>
+    nodes.map((from) => from.id).sort(byCodeUnits);
+  return { supersedes: sorted(node?.namedBy), basis: sorted(node?.citedBy) };
+}
+
 function lineOf(node: EventNode, { log, seq, approval }: Carrier): EventLine {
   if (approval === null) return { log, seq, signer: null, verdict: null };
   const isRevoked = approval.verdict === 'ok' && !isStanding(node, approval);

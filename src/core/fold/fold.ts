@@ -26,7 +26,7 @@ import { replaceOutcome } from './outcomes.ts';
 import { lookAgain, observationsOf, takeObserve, type Observation } from './staleness.ts';
 import { rulesVersion, type State } from './state.ts';
 
-export { eventsOf, eventView, idsWithPrefix, recordsOf, subjectsOf } from './event-view.ts';
+export { eventsOf, eventView, idsWithPrefix, namersOf, recordsOf, subjectsOf } from './event-view.ts';
 export type { Fold, FoldPorts } from './fold-index.ts';
 
 /** A usable line (R0). The fold trusts log, seq, id and body of it, and judges the approval itself. */

@@ -1,6 +1,7 @@
 import { scopeOf, type Kind } from '../event.ts';
 import type { EventStatus, EventView } from '../fold/state.ts';
 import type { Level } from '../fold/levels.ts';
+import type { CharterPurge } from '../trust/charter.ts';
 import { placeOf } from './view-source.ts';
 
 /** An event in any output of the command line. Source: the CLI contract, "a claim in any output". */
@@ -25,6 +26,8 @@ export interface ClaimJson {
   readonly confidence: 'inferred' | 'stated' | 'verified';
   readonly session: string;
   readonly status: EventStatus;
+  /** Status `purged`: the trust op, the signer and the reason. `at` and `session` are '' then: they went with the body. */
+  readonly purged?: { readonly op: string; readonly by: string; readonly reason: string };
 }
 
 /** Fields of a body that are shown as they are, when it has them. `text` is not: it can be 24 000 bytes. */
@@ -32,11 +35,12 @@ const shownFields = ['audience', 'content', 'value', 'polarity', 'hook', 'home']
 
 /**
  * An event as JSON. Strings are the exact ones: JSON cannot be broken by them, but whoever prints one must escape it.
- * Undefined when the body cannot be read; `content`, `value` and `hook` of a quarantined event are left out, so that no
+ * Undefined when the body cannot be read, unless it was purged: then what the purge left. `content`, `value` and `hook` of a quarantined event are left out, so that no
  * output repeats untrusted prose. Pure.
  */
 export function claimJson(view: EventView): ClaimJson | undefined {
   const { body } = view;
+  if (view.purge !== null) return purgedJson(view, view.purge);
   if (body === null) return undefined;
   const prose: ReadonlySet<string> = new Set(view.status === 'quarantined' ? ['content', 'value', 'hook'] : []);
   const fields = shownFields.filter((name) => body[name] !== undefined && !prose.has(name));
@@ -55,5 +59,24 @@ export function claimJson(view: EventView): ClaimJson | undefined {
     confidence: body.confidence ?? 'inferred',
     session: body.session,
     status: view.status,
+  };
+}
+
+function purgedJson(view: EventView, { op, by, reason, target }: CharterPurge): ClaimJson {
+  const { host, kind, subject, scope, audience } = target;
+  return {
+    id: view.id,
+    host,
+    seq: placeOf(view).seq,
+    at: '',
+    kind,
+    subject,
+    ...(scope === '*' ? {} : { scope }),
+    ...(audience === 'operator' ? {} : { audience }),
+    level: view.level,
+    confidence: 'inferred',
+    session: '',
+    status: 'purged',
+    purged: { op, by: by.signer, reason },
   };
 }

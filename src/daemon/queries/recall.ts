@@ -20,7 +20,8 @@ export interface RecallRequest {
 export function recall(database: StateDatabase, { subject, scope, host, now }: RecallRequest): RecallJson {
   const answer = believed(database, subject, scope);
   const told = answer.claim === undefined ? (answer.claims ?? []) : [answer.claim];
-  const newest = told.map(({ at }) => Date.parse(at)).toSorted((a, b) => b - a)[0];
+  const times = told.map(({ at }) => Date.parse(at)).filter((time) => !Number.isNaN(time));
+  const newest = times.toSorted((a, b) => b - a)[0];
   return { ...answer, host, age: newest === undefined ? null : Math.round((now - newest) / 1_000) };
 }
 
@@ -87,11 +88,15 @@ function notServed(database: StateDatabase, record: SubjectRecord, rows: readonl
   const having = (...statuses: readonly string[]): EventRow[] => rows.filter(({ status }) => statuses.includes(status));
   if (record.status === 'parked') return { status: 'parked', claims: claimsOf(having('parked')) };
   if (record.flags.includes('undecided')) return { status: 'undecided', claims: claimsOf(having('open')) };
+  const purged = having('purged').filter(({ kind }) => kind === 'assert' || kind === 'lesson');
+  // What a purge took away while it stood; what was withdrawn before is told as that.
+  if (purged.some((row) => viewOfRow(row).by.length === 0)) return { status: 'purged', claims: claimsOf(purged) };
   const withdrawn = having('superseded', 'retracted');
   if (withdrawn.length > 0) return tombstone(database, withdrawn);
   if (having('quarantined').length > 0) return { status: 'quarantined', claims: claimsOf(having('quarantined')) };
   if (having('held').length > 0) return { status: 'held', claims: claimsOf(having('held')) };
   // Decisions and proposals claim nothing, but they are not nothing either.
+  if (purged.length > 0) return { status: 'purged', claims: claimsOf(purged) };
   return rows.length === 0 ? { status: 'none' } : { status: 'none', claims: claimsOf(rows) };
 }
 

@@ -1,11 +1,11 @@
 /** show: one event or trust op, whole. */
-import type { Charter } from '../../core/trust/charter.ts';
 import { opNotes } from '../../core/trust/history.ts';
 import type { TrustOp } from '../../core/trust/op.ts';
 import { keptOp, keptOps, maximalOps, type TrustSet } from '../../core/trust/set.ts';
 import { shortId } from '../../core/id.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
+import { purgedJson } from '../purge-plan.ts';
 import { Refusal } from '../refusal.ts';
 import type { TrustState } from '../trust-keeper.ts';
 import { heldEvent } from './sound-rows.ts';
@@ -18,7 +18,7 @@ export function show(
   prefix: string,
 ): ShowEventJson | ShowOpJson {
   const { id, kind } = findId(database, trust.set, prefix);
-  return kind === 'op' ? showOp(trust.set, id) : showEvent(database, trust.charter, id);
+  return kind === 'op' ? showOp(trust.set, id) : showEvent(database, trust, id);
 }
 
 /** Finds an id by its unique prefix among events and trust ops. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS. */
@@ -56,7 +56,9 @@ export function findId(
   return { id, kind: ops.length > 0 ? 'op' : 'event' };
 }
 
-function showEvent(database: StateDatabase, { signers }: Charter, id: string): ShowEventJson {
+function showEvent(database: StateDatabase, trust: Pick<TrustState, 'set' | 'charter'>, id: string): ShowEventJson {
+  const { signers } = trust.charter;
+  const purged = purgedJson(trust, id);
   const view = viewOfRow(heldEvent(database, id));
   return {
     id,
@@ -65,6 +67,7 @@ function showEvent(database: StateDatabase, { signers }: Charter, id: string): S
     ...(view.reason === null ? {} : { reason: view.reason }),
     level: view.level,
     supersededBy: view.by,
+    ...(purged === undefined ? {} : { purged }),
     lines: view.lines.map(({ log, seq, signer, verdict }) => {
       if (signer === null) return { log, seq };
       const signerStatus = signers.get(signer)?.status ?? 'unknown';

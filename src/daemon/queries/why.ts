@@ -53,8 +53,8 @@ function subjectsAbout(database: StateDatabase, topic: string): ReadonlySet<stri
   return new Set(best.flatMap(({ prefix }) => database.eventsByPrefix(prefix).map(({ subject }) => subject)));
 }
 
-function isReason({ kind, body }: EventRow): boolean {
-  return reasonKinds.includes(kind) && body !== '';
+function isReason({ kind, body, status }: EventRow): boolean {
+  return reasonKinds.includes(kind) && (body !== '' || status === 'purged');
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Params, SignedJson } from '../api-types.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
+import { requireNotPurged } from '../purge-plan.ts';
 import { isActive, requireCovers } from './signer-of.ts';
 
 /** SSHSIG namespace of approvals of events. */
@@ -28,6 +29,7 @@ export async function submitApproval(
   const { auth, signer } = verifiedAuth(fold, { text, sshsig, key, subject: body.subject });
   requireCovers(fold.charter, signer, [body.subject]);
   const id = sha256Hex(text);
+  requireNotPurged(fold.charter, id);
   const before = eventView(fold, id);
   const changed = changedSince(fold, id, body);
   const stood = before?.level === 'signed' && before.signers.includes(auth.signer);

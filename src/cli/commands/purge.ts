@@ -1,0 +1,141 @@
+import { Command } from 'commander';
+import type { ListedPurgeJson, PurgePlanJson } from '../../daemon/api-types.ts';
+import { counted } from '../../daemon/counted.ts';
+import { Refusal } from '../../daemon/refusal.ts';
+import { approveOp, rememberedKey } from '../approve.ts';
+import { askToSign } from '../confirm.ts';
+import type { Cli } from '../context.ts';
+import { shortId } from '../output.ts';
+import { openSigningKey } from '../signing.ts';
+import { withSigningOptions, type SigningOptions } from '../signing-options.ts';
+
+type PurgeOptions = SigningOptions & { readonly reason?: string; readonly list?: boolean };
+
+/** purge: the body of an event goes, on every host; that there was one stays. */
+export function makeCommand(cli: Cli): Command {
+  const command = new Command('purge')
+    .description('take the bodies of events out of every host: signed, and for good')
+    .argument('[id...]', '64 hex or a unique prefix of at least 8')
+    .option('--reason <CODE>', 'secret, personal-data, legal, mistake, or another code; it is kept for ever')
+    .option('--list', 'what is purged, by whom and why, and which hosts are not known to have heard of it');
+  return withSigningOptions(command)
+    .addHelpText(
+      'after',
+      `
+What stays for ever: id, host, kind, subject, scope, audience, level, what it superseded and rests on, a hash of what a
+claim says, the reason, and any approval of it. A secret in a subject cannot be purged. Revoke what leaked as well: a
+purge reaches the hosts of the mesh, and no backup, export, terminal, harness log or checkout elsewhere.
+Examples:
+  memctl purge 3fa2b1c09d11 --reason secret
+  memctl purge --list`,
+    )
+    .action(async (ids: readonly string[], options: PurgeOptions) => {
+      if (options.list === true) return list(cli, ids);
+      const { reason } = options;
+      if (ids.length === 0 || reason === undefined) throw usage();
+      await purge(cli, { ids, reason, options });
+    });
+}
+
+function usage(): Refusal {
+  return new Refusal({
+    code: 'BAD_REQUEST',
+    message: 'name the events and the reason: memctl purge ID --reason CODE',
+    hint: 'memctl log SUBJECT shows ids; memctl purge --list shows what is purged',
+    exit: 2,
+  });
+}
+
+async function purge(
+  cli: Cli,
+  { ids, reason, options }: { ids: readonly string[]; reason: string; options: PurgeOptions },
+): Promise<void> {
+  const keyFile = options.key ?? rememberedKey(cli);
+  const key = (await openSigningKey(keyFile)).publicKey.fingerprint;
+  const plan = await cli.call('purge.plan', { ids, reason, key });
+  const targets = plan.targets.map(({ skeleton }) => skeleton);
+  const op = await approveOp(cli, {
+    op: 'purge',
+    args: { targets, reason },
+    keyFile,
+    async review() {
+      for (const line of describePlan(plan)) cli.output.note(line);
+      const events = counted(targets.length, 'event');
+      await askToSign({
+        message: `Purge ${events} for good, on every host?`,
+        yes: options.yes,
+        task: 'say that this may go',
+      });
+    },
+  });
+  const { purges } = await cli.call('purge.list', {});
+  const purged = purges.filter((one) => one.op === op);
+  const done = purged.length === targets.length && purged.every((one) => one.done);
+  const unconfirmed = purged[0]?.unconfirmed ?? plan.hosts;
+  const result = { id: op, reason, targets: targets.map(({ id }) => id), done, unconfirmed };
+  cli.output.result(result, () => describeDone(result));
+  if (!done) process.exitCode = 1;
+}
+
+/** What will go and what it touches, never what it says. Pure. */
+function describePlan({ targets, hosts, reason }: PurgePlanJson): string[] {
+  const purged = targets.flatMap(({ skeleton, lines, supersededBy, basisOf }) => {
+    const { id, kind, subject, scope, host, level } = skeleton;
+    const where = scope === '*' ? '' : ` (scope ${scope})`;
+    return [
+      `${shortId(id)} ${kind} on ${subject}${where}, ${level}, by host ${host}`,
+      `  in line ${lines.map(({ log, seq }) => `${log}:${seq}`).join(', ') || '(no usable line here)'}`,
+      ...(skeleton.supersedes.length === 0 ? [] : [`  it goes on superseding ${short(skeleton.supersedes)}`]),
+      ...(supersededBy.length === 0 ? [] : [`  superseded by ${short(supersededBy)}`]),
+      ...(basisOf.length === 0 ? [] : [`  cited by ${short(basisOf)}, which stay: read whether they repeat it`]),
+    ];
+  });
+  return [
+    ...purged,
+    `reason: ${reason}`,
+    `copies: this host${hosts.length === 0 ? '' : `, and ${hosts.join(', ')} once they have fetched the op`}`,
+    outside,
+  ];
+}
+
+const outside = 'not reached: backups, exports, checkouts elsewhere, terminals, logs of agents and harnesses';
+const shownIdsMax = 8;
+
+function short(ids: readonly string[]): string {
+  const more = ids.length - shownIdsMax;
+  return `${ids.slice(0, shownIdsMax).map(shortId).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function describeDone(purged: {
+  readonly id: string;
+  readonly targets: readonly string[];
+  readonly done: boolean;
+  readonly unconfirmed: readonly string[];
+}): string[] {
+  const { id, targets, done, unconfirmed } = purged;
+  return [
+    `purged ${short(targets)} by trust op ${id}`,
+    done
+      ? '  carried out here: nothing in this home says what it said'
+      : '  NOT CARRIED OUT here yet: memctl status says why; it is tried again when memd starts',
+    ...(unconfirmed.length === 0
+      ? []
+      : [`  not known to have purged it: ${unconfirmed.join(', ')} (memctl fetch; memctl purge --list)`]),
+    `  ${outside}`,
+  ];
+}
+
+async function list(cli: Cli, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) throw usage();
+  const { purges } = await cli.call('purge.list', {});
+  cli.output.result(purges, () => (purges.length === 0 ? ['nothing is purged'] : purges.flatMap(describeListed)));
+}
+
+function describeListed(listed: ListedPurgeJson): string[] {
+  const { id, op, by, reason, at, subject, kind, host, done, unconfirmed } = listed;
+  return [
+    `${shortId(id)} ${kind} on ${subject} by host ${host}: ${reason}, purged by ${by} at ${at}, trust op ${shortId(op)}`,
+    ...(done ? [] : ['  NOT CARRIED OUT here yet: memctl status']),
+    ...(unconfirmed.length === 0 ? [] : [`  not known to have purged it: ${unconfirmed.join(', ')}`]),
+  ];
+}

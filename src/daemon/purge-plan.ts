@@ -1,0 +1,156 @@
+/** purge.plan and purge.list: what a purge would take away, and what became of those that the charter counts. */
+import { eventView, namersOf, type Fold } from '../core/fold/fold.ts';
+import { skeletonOf } from '../core/fold/skeleton.ts';
+import { isSlug } from '../core/id.ts';
+import { trustPurgeTargetsMax } from '../core/limits.ts';
+import type { Charter } from '../core/trust/charter.ts';
+import type { PurgeSkeleton } from '../core/trust/op-types.ts';
+import { keptOps, type TrustSet } from '../core/trust/set.ts';
+import { peersOf } from '../mesh/node.ts';
+import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from './api-types.ts';
+import type { Engine } from './engine.ts';
+import { fullId } from './full-ids.ts';
+import { Refusal, type RefusalOptions } from './refusal.ts';
+import { requireCovers, signerOfKey } from './sign/signer-of.ts';
+
+/**
+ * Names exactly what would go, without saying any of it. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS, PURGE_REFUSED,
+ * SIGNER_UNKNOWN, SIGNER_SCOPE.
+ */
+export async function planPurge(engine: Engine, request: Params<'purge.plan'>): Promise<PurgePlanJson> {
+  const { ids, reason, key } = request;
+  requireReason(reason);
+  const fold = await engine.beliefs.fold();
+  const { set, charter } = engine.trust();
+  const full = [...new Set(ids.map((id) => idOf(id, fold, set)))].toSorted((a, b) => (a < b ? -1 : 1));
+  if (full.length > trustPurgeTargetsMax) {
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `${full.length} events in one purge; ${trustPurgeTargetsMax} is the most`,
+      hint: 'purge them in parts',
+      exit: 2,
+    });
+  }
+  const targets = full.map((id) => targetOf(fold, set, id));
+  if (key !== undefined) requireMayPurge(charter, key, targets);
+  return { reason, targets, hosts: peersOf(charter, engine.identity.host) };
+}
+
+function requireReason(reason: string): void {
+  if (isSlug(reason)) return;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message:
+      'a reason is a code of lower-case letters, digits and dashes; it is kept for ever, so it says nothing more',
+    hint: 'one of secret, personal-data, legal, mistake; or a word of your own',
+    exit: 2,
+  });
+}
+
+/** A full id of an event. Trust ops are the mesh itself: they stay. */
+function idOf(given: string, fold: Fold, set: TrustSet): string {
+  const isOp = given.length >= 8 && keptOps(set).some(({ id }) => id.startsWith(given));
+  if (isOp)
+    throw refused(`${given} is a trust op; trust ops cannot be purged`, 'memctl charter shows what is in effect');
+  if (!/^[0-9a-f]{8,64}$/.test(given)) {
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `an id is 8 to 64 hex digits, not ${JSON.stringify(given.slice(0, 80))}`,
+      exit: 2,
+    });
+  }
+  return fullId(given, fold);
+}
+
+function targetOf(fold: Fold, set: TrustSet, id: string): PurgeTargetJson {
+  const view = eventView(fold, id);
+  if (view?.purge) {
+    throw refused(`event ${id.slice(0, 12)} is purged already, by trust op ${view.purge.op.slice(0, 12)}`, purgeList);
+  }
+  const skeleton = view?.body ? skeletonOf(view.body, view.level) : formerSkeleton(set, id);
+  if (skeleton !== undefined) {
+    const { supersedes, basis } = namersOf(fold, id);
+    const lines = (view?.lines ?? []).map(({ log, seq }) => ({ log, seq }));
+    return { skeleton, lines, supersededBy: supersedes, basisOf: basis };
+  }
+  if (view !== undefined) {
+    const why = 'its body cannot be read here, so nothing can be said of what is to stay of it';
+    throw refused(`event ${id.slice(0, 12)} cannot be purged: ${why}`, `memctl show ${id.slice(0, 12)}`);
+  }
+  throw new Refusal({
+    code: 'ID_UNKNOWN',
+    message: `no event has the id ${id}`,
+    hint: 'memctl fetch, if it is new; memctl log SUBJECT shows ids',
+    exit: 7,
+  });
+}
+
+/** Its body went with a purge that counts no more: what that one said of it still holds. */
+function formerSkeleton({ held }: TrustSet, id: string): PurgeSkeleton | undefined {
+  for (const { op } of held.values()) {
+    const target = op.body.op === 'purge' ? op.body.targets.find((one) => one.id === id) : undefined;
+    if (target !== undefined) return target;
+  }
+  return undefined;
+}
+
+function requireMayPurge(charter: Charter, key: string, targets: readonly PurgeTargetJson[]): void {
+  const signer = signerOfKey(charter, key);
+  if (!signer.scopes.includes('purge')) {
+    const able = [...charter.signers.values()].filter((one) => one.status === 'active' && one.scopes.includes('purge'));
+    throw new Refusal({
+      code: 'SIGNER_SCOPE',
+      message: `signer ${signer.name} (${signer.scopes.join(', ')}) may not purge: the scope purge is missing; nothing was signed`,
+      hint: `who could: ${able.map(({ name }) => name).join(', ') || 'nobody'}; name their key: --key FILE`,
+      exit: 6,
+    });
+  }
+  requireCovers(
+    charter,
+    signer,
+    targets.map(({ skeleton }) => skeleton.subject),
+  );
+}
+
+const purgeList = 'memctl purge --list';
+
+function refused(message: string, hint: string): Refusal {
+  const options: RefusalOptions = { code: 'PURGE_REFUSED', message: `${message}; nothing was signed`, hint, exit: 6 };
+  return new Refusal(options);
+}
+
+/** Why the body of an event is gone; undefined for one that is not purged. */
+export function purgedJson({ charter, set }: { charter: Charter; set: TrustSet }, id: string): PurgedJson | undefined {
+  const purge = charter.purges.get(id);
+  if (purge === undefined) return undefined;
+  const { op, by, reason } = purge;
+  return { id, op, by: by.signer, reason, at: set.held.get(op)?.op.body.at ?? '' };
+}
+
+/** Every purge that counts, newest op first. A host that has the same trust set as this one holds the op. */
+export function listPurges(engine: Engine): readonly ListedPurgeJson[] {
+  const { charter, set, hash } = engine.trust();
+  const due = new Set(engine.purger.due());
+  const unconfirmed = peersOf(charter, engine.identity.host).filter(
+    (host) => engine.peerBook.of(host)?.heads?.trust.hash !== hash,
+  );
+  const listed = [...charter.purges].flatMap(([id, { target }]) => {
+    const purged = purgedJson({ charter, set }, id);
+    if (purged === undefined) return [];
+    const { subject, kind, host } = target;
+    return [{ ...purged, subject, kind, host, done: !due.has(id), unconfirmed }];
+  });
+  return listed.toSorted((a, b) => (a.at === b.at ? Number(a.id > b.id) - 1 : a.at < b.at ? 1 : -1));
+}
+
+/** Refuses EVENT_PURGED: the same body is the same event, and would fold as purged wherever it comes. */
+export function requireNotPurged(charter: Charter, id: string): void {
+  const purge = charter.purges.get(id);
+  if (purge === undefined) return;
+  throw new Refusal({
+    code: 'EVENT_PURGED',
+    message: `event ${id.slice(0, 12)} was purged by ${purge.by.signer} (${purge.reason}, trust op ${purge.op.slice(0, 12)}); nothing was appended`,
+    hint: 'say it anew, without what was to go',
+    exit: 6,
+  });
+}

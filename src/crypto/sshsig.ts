@@ -35,6 +35,9 @@ export interface Approval {
   readonly key: SshPublicKey;
 }
 
+/** Gives the verdict of `verifySshsig`, worked out now or before. */
+export type ApprovalVerifier = (approval: Approval) => Result<true, SshsigFault>;
+
 interface Fields {
   readonly publicKey: Uint8Array;
   readonly namespace: string;

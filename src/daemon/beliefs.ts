@@ -178,6 +178,7 @@ interface TakenLines {
 
 async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: TakenLines): Promise<void> {
   const { log, lines, oid } = taken;
+  await keeper.checkAhead(lines);
   const fold = await keeper.latest();
   // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
   const known = keeper.book.tip(log)?.seq ?? 0;

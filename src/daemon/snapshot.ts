@@ -15,6 +15,7 @@ import { openRepository, type Repository } from '../store/git/repository.ts';
 import { openHome } from '../store/home.ts';
 import { withoutBody } from '../store/log-rewrite.ts';
 import { streamLog } from '../store/log-store.ts';
+import { approvalsOf, createApprovalChecks } from './approval-checks.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import { Refusal } from './refusal.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
@@ -99,7 +100,8 @@ async function readOnce(options: SnapshotOptions): Promise<Snapshot> {
       hint: 'logs/*.jsonl are plain copies of the logs; any other host of the mesh has the same trust branch',
     });
   }
-  const fold = createFold(trust.charter, trust.hash);
+  const checks = createApprovalChecks();
+  const fold = createFold(trust.charter, trust.hash, checks.ports);
   const logs: SnapshotLog[] = [];
   for (const [host, oid] of listLogs(repository)) {
     progress(`reading log ${host}`);
@@ -111,7 +113,10 @@ async function readOnce(options: SnapshotOptions): Promise<Snapshot> {
       member: trust.charter.hosts.get(host),
       purged: trust.charter.purges,
     });
+    checks.begin(approvalsOf(trust.charter, read.usable));
+    await checks.settled();
     foldLines(fold, read.usable);
+    checks.forget();
     logs.push(read.log);
   }
   return { mesh, trust, logs, fold };

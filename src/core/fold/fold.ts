@@ -4,8 +4,9 @@
  */
 import type { VerifiedLine } from '../log.ts';
 import { assert } from '../../crypto/result.ts';
+import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { charterLeaves, emptyTree, purgeSays, rootOf, setLeaf } from '../root.ts';
-import { approvalVerdict, type Charter } from '../trust/charter.ts';
+import { approvalNamespace, approvalVerdict, type Charter } from '../trust/charter.ts';
 import { charterChange } from './charter-change.ts';
 import { keyNumber, purgedKeyNumber } from './claims.ts';
 import { evaluateSubject } from './evaluate.ts';
@@ -37,13 +38,15 @@ export interface Changed {
   readonly subjects: ReadonlySet<string>;
 }
 
-/** SSHSIG namespace of approvals of events. */
-const approvalNamespace = 'memd-event';
+/** Ports of a fold whose approvals are verified by `verify`: the caller may have worked verdicts out before. */
+export function portsWith(verify: ApprovalVerifier): FoldPorts {
+  return {
+    approve: (charter, auth, message, subject) =>
+      approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject }, verify),
+  };
+}
 
-const trustPorts: FoldPorts = {
-  approve: (charter, auth, message, subject) =>
-    approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject }),
-};
+const trustPorts: FoldPorts = portsWith(verifySshsig);
 
 /**
  * A fold of no lines under `charter`; `trust` is the trust hash that the root commits to. What the charter purged folds as

@@ -1,7 +1,7 @@
 /**
  * The charter: what the trust set amounts to. T2 over all counted ops, item by item. Source: docs/fold.md T2.
  */
-import { verifySshsig } from '../../crypto/sshsig.ts';
+import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import type { Auth } from '../event.ts';
 import { addItem, emptyDraft } from './charter-items.ts';
 import { delegationsOf, purgesOf } from './charter-lists.ts';
@@ -37,21 +37,26 @@ export function charterOf(set: TrustSet): Charter {
   };
 }
 
+/** SSHSIG namespace of approvals of events. */
+export const approvalNamespace = 'memd-event';
+
 /**
  * Verdict on a human approval of `message` about `subject`. `unknown`: the charter has no such signer. `forged`: not by
  * that signer's key, or it does not verify in `namespace`. `out-of-scope`: a real approval that the signer's scopes do not
- * cover. `unsupported`: by a signer whose key this version cannot check. Pure.
+ * cover. `unsupported`: by a signer whose key this version cannot check. `verify`: who does the
+ * mathematics, or knows its answer already. Pure.
  */
 export function approvalVerdict(
   charter: Charter,
   auth: Auth,
   about: { readonly message: string; readonly namespace: string; readonly subject: string },
+  verify: ApprovalVerifier = verifySshsig,
 ): 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unsupported' {
   const signer = charter.signers.get(auth.signer);
   if (signer === undefined) return isUnsupportedSigner(charter, auth.signer) ? 'unsupported' : 'unknown';
   if (signer.key.fingerprint !== auth.key) return 'forged';
   const { message, namespace } = about;
-  const verdict = verifySshsig({ sshsig: auth.sshsig, namespace, message, key: signer.key });
+  const verdict = verify({ sshsig: auth.sshsig, namespace, message, key: signer.key });
   if (!verdict.ok) return 'forged';
   return scopeCovers(signer.scopes, about.subject) ? 'ok' : 'out-of-scope';
 }

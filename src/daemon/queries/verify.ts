@@ -1,4 +1,5 @@
 /** verify: is what is stored what was signed, and is what is derived what follows from it? */
+import { approvalsOf, createApprovalChecks } from '../approval-checks.ts';
 import { createFold, foldLines, readState, subjectsOf } from '../../core/fold/fold.ts';
 import type { VerifiedLine } from '../../core/log.ts';
 import { checkDatabase } from '../../store/database-check.ts';
@@ -61,7 +62,8 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
   const logs: Record<string, { lines: number; link: string }> = {};
   const { charter, hash } = engine.trust();
   const problems: string[] = [];
-  const fold = createFold(charter, hash);
+  const checks = createApprovalChecks();
+  const fold = createFold(charter, hash, checks.ports);
   const all: VerifiedLine[] = [];
   for (const host of charter.hosts.values()) {
     progress(`verifying log ${host.name}`);
@@ -70,7 +72,9 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
     logs[host.name] = { lines: report.lines.length, link: report.link };
     problems.push(...report.problems);
     for (const line of report.lines) all.push(line);
+    checks.begin(approvalsOf(charter, report.lines));
   }
+  await checks.settled();
   foldLines(fold, all);
   const { root } = readState(fold);
   const live = readState(await engine.beliefs.fold()).root;

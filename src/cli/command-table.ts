@@ -20,6 +20,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['policy', () => import('./commands/policy.ts')],
   ['audience', () => import('./commands/audience.ts')],
   ['sign', () => import('./commands/sign.ts')],
+  ['unlock', () => import('./commands/unlock.ts')],
   ['class', () => import('./commands/class.ts')],
   ['purge', () => import('./commands/purge.ts')],
   ['assert', async () => ({ makeCommand: (await claim()).makeAssert })],

@@ -27,6 +27,8 @@ export interface Home {
   readonly injected: string;
   /** Which purges were carried out here. */
   readonly purged: string;
+  /** Which agent may sign events, with which key, and until when. Not there: none. */
+  readonly unlock: string;
 }
 
 /** Bytes of a unix socket path that every system takes (Linux 107, macOS 103). */
@@ -56,6 +58,7 @@ export function homePaths(dir: string): Home {
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
     purged: at('purged.json'),
+    unlock: at('unlock.json'),
   };
 }
 

@@ -4,7 +4,10 @@ import type { SignRequest } from '../../daemon/api-types.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { readTextInput } from '../read-input.ts';
+import { wordList } from '../signing-options.ts';
 import { describeSigned, signEvent } from '../sign/flow.ts';
+import { signParks } from '../sign/interactive.ts';
+import { finishFile, prepareFile, signPrepared } from '../sign/prepared.ts';
 
 interface Options {
   readonly accept?: string;
@@ -27,6 +30,10 @@ interface Options {
   readonly scope?: string;
   readonly key?: string;
   readonly yes?: true;
+  readonly prepare?: string;
+  readonly finish?: string;
+  readonly signature?: string;
+  readonly file?: string;
 }
 
 const examples = `
@@ -38,6 +45,9 @@ Examples:
   memctl sign ssh-route/mini --retract               withdraws every parked side, serves nothing instead
   memctl sign --promote 77aa01bc                     takes up a proposal, or a quarantined claim
   memctl sign --event 90cd12ef                       approves an event as it stands, whoever said it
+  memctl sign ssh-route/mini --accept 3fa2b1c0 --prepare mini.json
+                                                     to be signed elsewhere: ssh-keygen -Y sign -n memd-event
+  memctl sign --finish mini.json                     hands it in, with mini.json.sig beside it
 
 Whoever signs is asked for the passphrase of the key on the terminal; --yes skips only the question before it.`;
 
@@ -71,14 +81,52 @@ export function makeCommand(cli: Cli): Command {
     .option('--scope <S>', 'the project whose park is meant; default: the one that is parked, else everywhere (*)')
     .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
     .option('--yes', 'do not ask before the passphrase')
+    .option('--prepare <F>', 'write what is to be signed into a new file, for a machine without a mesh')
+    .option('--finish <F>', 'hand in a prepared file and its signature, F.sig')
+    .option('--signature <F>', 'the signature for --finish; default: F.sig')
+    .option('--file <F>', 'sign a prepared file here; needs --key and no mesh, makes F.sig')
     .addHelpText('after', examples)
     .action((subject: string | undefined, options: Options) => runSign(cli, subject, options));
 }
 
 async function runSign(cli: Cli, subject: string | undefined, options: Options): Promise<void> {
+  const { key, yes, prepare } = options;
+  if (options.finish !== undefined || options.file !== undefined) return runPrepared(cli, subject, options);
+  if (subject === undefined && options.promote === undefined && options.event === undefined) {
+    const other = Object.keys(options).find((name) => name !== 'key' && name !== 'yes');
+    if (other !== undefined) throw usage(`--${other} says nothing without a subject: memctl sign SUBJECT …`);
+    if (cli.output.json) throw usage('the list of parks is for people: with --json name a subject');
+    return signParks(cli, { key, yes });
+  }
   const request = await requestOf(subject, options);
-  const signed = await signEvent(cli, request, { key: options.key, yes: options.yes });
-  cli.output.result(signed, () => describeSigned(signed));
+  if (prepare === undefined) {
+    const signed = await signEvent(cli, request, { key, yes });
+    return cli.output.result(signed, () => describeSigned(signed));
+  }
+  const made = await prepareFile(cli, request, { file: prepare, key });
+  cli.output.result(made, () => [
+    `prepared ${made.subject} in ${made.file}; ${made.file}.txt says what it is`,
+    `where the key is: ${made.command}`,
+    `then here: memctl sign --finish ${made.file}`,
+  ]);
+}
+
+/** A file that --prepare wrote: signed here, or handed in. */
+async function runPrepared(cli: Cli, subject: string | undefined, options: Options): Promise<void> {
+  const { finish, file, signature, key, yes } = options;
+  const others = acts.filter((act) => options[act] !== undefined);
+  if (subject !== undefined || others.length > 0)
+    throw usage('a prepared file says itself what it is: name nothing else');
+  if (finish !== undefined) {
+    const signed = await finishFile(cli, { file: finish, signature });
+    return cli.output.result(signed, () => describeSigned(signed));
+  }
+  if (file === undefined || key === undefined) throw usage('--file needs --key: the private key that signs it');
+  const made = await signPrepared(cli, { file, key, yes });
+  cli.output.result(made, () => [
+    `signed ${made.file}: ${made.signature}`,
+    `next, on a host of the mesh: memctl sign --finish ${made.file}`,
+  ]);
 }
 
 /** Options that each say what to sign; exactly one of them is given. A new claim is told by --value or --content. */
@@ -116,11 +164,8 @@ function given<T extends Record<string, unknown>>(all: T): { [K in keyof T]: Exc
   return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function list(words: string | undefined): string[] | undefined {
-  return words
-    ?.split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
+function list(words: string | undefined): readonly string[] | undefined {
+  return words === undefined ? undefined : wordList(words);
 }
 
 function usage(message: string): Refusal {

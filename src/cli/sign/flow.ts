@@ -1,4 +1,5 @@
 /** From what a person wants to say to a signed event: draft where the logs are, look, sign here, hand in. */
+import { homePaths } from '../../store/home.ts';
 import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/api-types.ts';
 import { rememberedKey } from '../approve.ts';
 import { askToSign } from '../confirm.ts';
@@ -7,6 +8,7 @@ import { shortId } from '../output.ts';
 import { openSigningKey, signWithKey } from '../signing.ts';
 import { terminalText } from '../terminal-text.ts';
 import { describeDraft } from './draft-text.ts';
+import { openWindowFor, type Window } from './window.ts';
 
 export interface SignOptions {
   /** Key file; undefined takes the one that init remembered. */
@@ -25,8 +27,14 @@ export async function signEvent(cli: Cli, request: SignRequest, options: SignOpt
   const draft = await cli.call('sign.draft', { ...request, key: fingerprint });
   showDraft(cli, draft, options);
   await askToSign({ message: 'Sign this?', yes: options.yes, task: 'look at it and say yes' });
-  const sshsig = await signWithKey(key, 'memd-event', draft.body);
+  const window = await openWindowFor(homePaths(cli.home()), key.publicKey, Date.now());
+  if (window !== undefined) cli.output.note(describeWindow(window));
+  const sshsig = await signWithKey(key, 'memd-event', draft.body, window?.agent);
   return cli.call('sign.submit', { body: draft.body, sshsig, key: fingerprint });
+}
+
+function describeWindow({ until, confirm }: Window): string {
+  return `a window is open until ${until}: your agent signs${confirm ? ', and asks you' : ' without asking'}`;
 }
 
 /** A question about something that cannot be seen is none: --quiet hides the draft only from those who were not asked. */

@@ -47,9 +47,13 @@ const sorts: readonly {
     ],
   },
   {
+    seen: /invalid format|error in libcrypto/,
+    says: ({ file }) => [noKey(file), 'name the private key: --key FILE'],
+  },
+  {
     seen: /No private key found|No such file/,
     says: ({ file }) => [
-      `the private half of ${file} is not here`,
+      file.endsWith('.pub') ? `the private half of ${file} is not here` : noKey(file),
       'name the private key file: --key FILE; for a key that only an agent holds: memctl unlock',
     ],
   },
@@ -64,12 +68,9 @@ const sorts: readonly {
     seen: /unknown option|illegal option|^usage:/m,
     says: () => ['this ssh-keygen cannot sign', 'update OpenSSH to 8.2 or newer'],
   },
-  {
-    seen: /invalid format|error in libcrypto/,
-    says: ({ file }) => [`${file} is no private key that ssh-keygen can read`, 'name the private key: --key FILE'],
-  },
 ];
 
+const noKey = (file: string): string => `${file} is no private key that ssh-keygen can read`;
 const agentHint =
   'answer its question with yes; without a display, sign on a terminal with the passphrase: memctl unlock --end';
 

@@ -16,7 +16,7 @@ import {
   type AuthorityMesh,
 } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { converge, layHost } from './lib/hosts.ts';
+import { converge, layHost, type TestHost } from './lib/hosts.ts';
 import { plantTrustFile, weakHostLine, weakKeyText, weakSignerOp } from './lib/weak-key.ts';
 
 export const name = 'forged';
@@ -37,6 +37,7 @@ export async function run(context: DrillContext): Promise<void> {
   await forgeApprovals(context, mesh, truth);
   await replay(context, mesh, truth);
   await junkOnOthers(context, mesh, truth);
+  await revokedSigner(context, mesh);
   await weakKeys(context, mesh);
   await requireEqual(context, mesh.hosts);
 }
@@ -154,6 +155,42 @@ async function junkOnOthers(context: DrillContext, mesh: AuthorityMesh, truth: T
     const detail = await requireAlarm(context, mesh.hosts, { kind: 'FORGED', subject });
     context.evidence(`${subject} stays served; the line counts for nothing: FORGED ${detail}`);
   }
+}
+
+/** dana signs, is revoked, and goes on signing: before the marks it stands, behind them nothing does, whatever time it claims. */
+async function revokedSigner(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
+  const { alpha, beta, gamma, hosts, folder } = mesh;
+  context.step("dana signs on beta; her key is stolen; craig revokes her; the thief's approvals go into three logs");
+  const dana = makePerson(folder, 'dana');
+  await alpha.json('signer', 'add', `${dana.file}.pub`, '--as', 'dana', '--scopes', 'note/*', '--yes');
+  await converge(hosts);
+  const home = ['--home-ref', 'file:notes.md'];
+  await beta.json('sign', 'note/by-dana', '--value', 'v1', ...home, '--key', dana.file, '--yes');
+  await converge(hosts);
+  await requireServed(context, hosts, { subject: 'note/by-dana', value: 'v1' });
+  // gamma has not heard of the revocation when it takes the first one: the marks say what was held where, not when.
+  const evil = (host: TestHost, subject: string): Forged => {
+    const body = stamped(host.home, claim(subject, 'evil', { at: '2020-01-01T00:00:00.000Z' }));
+    return { body, auth: approvalBy(dana, body) };
+  };
+  await mesh.forge(gamma, [evil(gamma, 'note/unheard')]);
+  await alpha.json('signer', 'revoke', 'dana', '--yes');
+  await converge(hosts);
+  await mesh.forge(beta, [evil(beta, 'note/after-on-beta')]);
+  await mesh.forge(gamma, [evil(gamma, 'note/after-on-gamma')]);
+  await converge(hosts);
+  await requireServed(context, hosts, { subject: 'note/by-dana', value: 'v1' });
+  for (const subject of ['note/unheard', 'note/after-on-beta', 'note/after-on-gamma']) {
+    await requireWithheld(context, hosts, { subject, status: ['held'] });
+    const detail = await requireAlarm(context, hosts, { kind: 'REVOKED', subject });
+    context.evidence(`${subject}: held on all three, alarm REVOKED: ${detail}`);
+  }
+  const refused = await beta.ctl('sign', 'note/x', '--value', 'x', ...home, '--key', dana.file, '--yes', '--json');
+  context.check(refused.code === 6, `memctl sign refuses her key: exit ${refused.code} ${refused.stdout}`);
+  const again = await beta.ctl('class', 'add', 'mine', '--key', dana.file, '--yes', '--json');
+  context.check(again.code === 6, `and she cannot change the charter: exit ${again.code} ${again.stdout}`);
+  await requireEqual(context, hosts);
+  context.evidence('what dana signed before the marks is served on; her key signs nothing any more');
 }
 
 async function weakKeys(context: DrillContext, mesh: AuthorityMesh): Promise<void> {

@@ -53,6 +53,8 @@ const attempts: readonly Attempt[] = [
 export async function run(context: DrillContext): Promise<void> {
   const mesh = await startMesh(context);
   await goAgainst(context, mesh, { host: mesh.beta, as: 'unsigned' });
+  await delegate(context, mesh);
+  await goAgainst(context, mesh, { host: mesh.beta, as: 'delegated' });
   await otherWays(context, mesh);
   await revive(context, mesh);
   await settlePark(context, mesh);
@@ -112,6 +114,30 @@ async function countAlarms(mesh: AuthorityMesh): Promise<readonly number[]> {
   return Promise.all(mesh.hosts.map(async (host) => (await alarmsOf(host)).length));
 }
 
+/** beta's next lines outrank unsigned ones, and nothing else. */
+async function delegate(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
+  const { alpha, beta, gamma, hosts } = mesh;
+  context.step(
+    'craig delegates the next 200 lines of beta; beta outranks gamma on ssh-route/*, and not on other subjects',
+  );
+  const subjects = ['--subjects', 'ssh-route/*', '--kinds', 'assert,retract', '--lines', '200'];
+  await alpha.json('signer', 'delegate', 'beta', ...subjects, '--yes');
+  await converge(hosts);
+  for (const subject of ['ssh-route/lent', 'note/not-lent']) {
+    await beta.json('assert', subject, '--value', 'beta', ...home);
+    await gamma.json('assert', subject, '--value', 'gamma', ...home);
+  }
+  await converge(hosts);
+  await requireServed(context, hosts, { subject: 'ssh-route/lent', value: 'beta', status: ['contested'] });
+  for (const host of hosts) {
+    const { claim } = await recall(host, 'ssh-route/lent');
+    context.check(claim?.level === 'delegated', `${host.name} says delegated, not ${claim?.level}`);
+    const { status } = await recall(host, 'note/not-lent');
+    context.check(status === 'parked', `${host.name} parks what was not lent, not ${status}`);
+  }
+  context.evidence('ssh-route/lent: beta is served, delegated, contested by gamma; note/not-lent is parked');
+}
+
 /** Edges from elsewhere, questions, decisions, pins, a flood: noise, and no more. */
 async function otherWays(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
   const { beta, gamma, hosts } = mesh;
@@ -155,7 +181,7 @@ async function revive(context: DrillContext, mesh: AuthorityMesh): Promise<void>
 
 /** A signed decision ends a park, once, everywhere. */
 async function settlePark(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
-  const subject = 'ssh-route/parked';
+  const subject = 'endpoint/parked';
   const { alpha, beta, gamma, hosts } = mesh;
   context.step('beta and gamma disagree; alpha, unsigned, cannot end it; craig does, once');
   const sides = [

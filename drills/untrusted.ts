@@ -29,6 +29,7 @@ export async function run(context: DrillContext): Promise<void> {
   const ids = await say(context, mesh);
   await disagree(context, mesh);
   await promoteWithout(context, mesh, ids);
+  await promoteDelegated(context, mesh, ids);
   await promote(context, mesh, ids);
   await requireEqual(context, mesh.hosts);
 }
@@ -102,6 +103,28 @@ async function promoteWithout(
   await requireWithheld(context, hosts, { subject: source.subject, status: ['quarantined'] });
   await requireAlarm(context, hosts, { kind: 'FORGED', subject: source.subject });
   context.evidence('still quarantined on all three; the junk approval is alarmed as FORGED');
+}
+
+/** A host that may say more than others may not say this either. */
+async function promoteDelegated(
+  context: DrillContext,
+  mesh: AuthorityMesh,
+  { read }: { readonly read: string },
+): Promise<void> {
+  context.step('craig delegates note/* to beta; beta, delegated, tries once more, and with a lineage of its own');
+  const { alpha, beta, hosts } = mesh;
+  const stretch = ['--subjects', 'note/*', '--kinds', 'assert', '--lines', '50'];
+  await alpha.json('signer', 'delegate', 'beta', ...stretch, '--yes');
+  await converge(hosts);
+  const fields = ['--value', prose, '--home', 'file:notes.md'];
+  await beta.json('assert', source.subject, ...fields, '--basis', read, '--confidence', 'verified');
+  await beta.json('assert', 'note/delegated', ...fields, '--lineage', 'untrusted');
+  await converge(hosts);
+  for (const subject of [source.subject, 'note/delegated'])
+    await requireWithheld(context, hosts, { subject, status: ['quarantined'] });
+  const refused = await beta.ctl('sign', '--promote', read, '--key', join(beta.home, 'keys', 'host_ed25519'), '--yes');
+  context.check(refused.code === 6, `the key of a host promotes nothing: exit ${refused.code} ${refused.stderr}`);
+  context.evidence(`still quarantined on all three; memctl sign --promote with beta's host key: exit 6`);
 }
 
 async function promote(

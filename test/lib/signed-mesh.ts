@@ -11,6 +11,7 @@ import { parseLine, type Line } from '../../src/core/line.ts';
 import { extendLog, type LogExtension, type LogFault, type VerifiedLine } from '../../src/core/log.ts';
 import { charterOf, type Charter } from '../../src/core/trust/charter.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
+import { usableUpto } from '../../src/core/trust/usable.ts';
 import { addOps, emptyTrustSet, maximalOps, trustHash, type Added, type TrustSet } from '../../src/core/trust/set.ts';
 import { readBeliefs, type Beliefs } from './fold-builders.ts';
 import {
@@ -80,6 +81,12 @@ export interface SignedMesh {
   carry(body: Body | JsonValue, carrying: Carrying & { readonly log: string }): Line;
   /** Reads one log as an admission does. */
   extend(log: string): LogExtension;
+  /** What of a log may be used: as an admission reads it, up to where the charter lets it. */
+  usable(log: string): readonly VerifiedLine[];
+  /** Seq and link of the last line of a log: what a pin names. */
+  tip(log: string): { readonly seq: number; readonly link: string };
+  /** Takes the last lines of a log away, as if they had not been written. */
+  rewind(log: string, seq: number): void;
   /** Folds all logs, those of `order` first and in that order; the logs one after the other, or line by line in turns. */
   verdict(order?: readonly string[], inTurns?: boolean): Verdict;
 }
@@ -121,9 +128,24 @@ export function signedMesh(): SignedMesh {
     const keys = charterOf(set).hosts.get(log)?.spans ?? [];
     return extendLog({ host: log, mesh: genesis.id, from: { seq: 0, link: genesis.id }, keys }, logs.get(log) ?? []);
   };
+  const usable = (log: string): readonly VerifiedLine[] => {
+    const { lines } = extend(log);
+    const host = charterOf(set).hosts.get(log);
+    if (host === undefined) return [];
+    const { upto } = usableUpto(host, (seq) => lines[seq - 1]?.link, lines.length);
+    return lines.slice(0, upto);
+  };
   return {
     meshId: genesis.id,
     logs,
+    usable,
+    tip: (log) => tips.get(log) ?? { seq: 0, link: genesis.id },
+    rewind: (log, seq) => {
+      const kept = (logs.get(log) ?? []).slice(0, seq);
+      logs.set(log, kept);
+      const last = kept.length === 0 ? undefined : must(parseLine(kept.at(-1) ?? '', genesis.id));
+      tips.set(log, { seq, link: last?.link ?? genesis.id });
+    },
     trust: () => set,
     place,
     offer,
@@ -135,7 +157,8 @@ export function signedMesh(): SignedMesh {
       const line = carry(said, { log: host, ...carrying });
       return { id: line.id, body: said, line };
     },
-    verdict: (order = [], inTurns = false) => verdictOf({ set, extend, names: [...logs.keys()] }, order, inTurns),
+    verdict: (order = [], inTurns = false) =>
+      verdictOf({ set, extend, usable, names: [...logs.keys()] }, order, inTurns),
   };
 }
 
@@ -159,7 +182,7 @@ function signedLine(parts: {
 }
 
 function verdictOf(
-  mesh: { set: TrustSet; extend: (log: string) => LogExtension; names: readonly string[] },
+  mesh: Pick<SignedMesh, 'extend' | 'usable'> & { set: TrustSet; names: readonly string[] },
   order: readonly string[],
   inTurns: boolean,
 ): Verdict {
@@ -168,7 +191,7 @@ function verdictOf(
   const names = [...new Set([...order, ...mesh.names])].filter((name) => charter.hosts.has(name));
   const read = names.map((name) => [name, mesh.extend(name)] as const);
   const faults = Object.fromEntries(read.flatMap(([name, { fault }]) => (fault ? [[name, fault.code]] : [])));
-  const lines = read.map(([, { lines: usable }]) => usable);
+  const lines = names.map((name) => mesh.usable(name));
   if (inTurns) for (const line of takingTurns(lines)) foldLines(fold, [line]);
   else for (const log of lines) foldLines(fold, log);
   const beliefs = readBeliefs(fold);

@@ -4,7 +4,15 @@ import { publicKeyOf, signEd25519, signingKeyFromSeed, type SigningKey } from '.
 import { ed25519PublicText, parseSshPublicKey, type SshPublicKey } from '../../src/crypto/ssh-key.ts';
 import { encodeSshsig, signedData } from '../../src/crypto/sshsig.ts';
 import type { Auth } from '../../src/core/event.ts';
-import { classAddBody, genesisBody, hostAddBody, signerAddBody, type Stamp } from '../../src/core/trust/build.ts';
+import {
+  classAddBody,
+  genesisBody,
+  hostAddBody,
+  hostRekeyBody,
+  signerAddBody,
+  signerRevokeBody,
+  type Stamp,
+} from '../../src/core/trust/build.ts';
 import {
   finishTrustOp,
   trustNamespace,
@@ -14,6 +22,7 @@ import {
   type TrustBody,
   type TrustOp,
 } from '../../src/core/trust/op.ts';
+import type { Pin } from '../../src/core/trust/op-types.ts';
 
 export interface TestKey {
   readonly seed: Uint8Array;
@@ -126,6 +135,22 @@ export function classAdd(
   const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), name };
   const said = { description: '', revise: 'mesh', claims: 'fact', ...fields } as const;
   return approve(place.by, classAddBody({ ...input, ...said }, stampOf(place.nonce)));
+}
+
+/** Ends a signer; approvals first carried at or before the marks stand. */
+export function signerRevoke(place: TestPlace, name: string, marks: Readonly<Record<string, Pin>>): TrustOp {
+  const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), name, marks };
+  return approve(place.by, signerRevokeBody(input, stampOf(place.nonce)));
+}
+
+/** Gives a host other keys; the word of the old ones ends at the pin. */
+export function hostRekey(
+  place: TestPlace,
+  host: { readonly name: string; readonly key: number; readonly pin: Pin },
+): TrustOp {
+  const { sign, ssh } = hostFields(host.name, host.key);
+  const input = { mesh: place.mesh, prev: place.prev, by: approverOf(place.by), name: host.name, sign, ssh };
+  return approve(place.by, hostRekeyBody({ ...input, pin: host.pin }, stampOf(place.nonce)));
 }
 
 /** A well-formed, really approved op that this version does not apply. */

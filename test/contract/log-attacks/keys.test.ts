@@ -3,15 +3,19 @@
  * them. Each title begins with the name of the attack there; coverage.test.ts counts them.
  */
 import { describe, expect, test } from 'vitest';
-import { eventId } from '../../../src/core/event.ts';
+import { eventId, type Auth, type Body } from '../../../src/core/event.ts';
 import { hostAddBody, signerAddBody } from '../../../src/core/trust/build.ts';
 import { finishTrustOp, trustNamespace, trustOpMessage } from '../../../src/core/trust/op.ts';
 import { addOps, trustHash, validOps } from '../../../src/core/trust/set.ts';
 import { encodeBase64 } from '../../../src/crypto/base64.ts';
 import { parseSshPublicKey } from '../../../src/crypto/ssh-key.ts';
-import { concatBytes, wireString } from '../../../src/crypto/ssh-wire.ts';
-import { approvalOf, dana, fact, signedMesh } from '../../lib/signed-mesh.ts';
+import { canonicalJson, type JsonValue } from '../../../src/crypto/canonical.ts';
+import { encodeSshsig, signedData } from '../../../src/crypto/sshsig.ts';
+import { concatBytes, readWire, wireString } from '../../../src/crypto/ssh-wire.ts';
+import { ecdsaNumbers, numberFrom, p256, softSkEd25519, type SoftKey } from '../../lib/other-keys.ts';
+import { approvalOf, dana, fact, signedMesh, type SignedMesh } from '../../lib/signed-mesh.ts';
 import {
+  approve,
   approverOf,
   classAdd,
   craig,
@@ -97,4 +101,65 @@ test('agent-substitution: an approval by another key than the named one is forge
   const auth = { ...approverOf(craig), sshsig: sshsigOf(dana.key, trustOpMessage(made), trustNamespace) };
   expect(mesh.offer(must(finishTrustOp(made, auth))).dropped).toMatchObject([{ code: 'BAD_SIGNATURE' }]);
   expect(finishTrustOp(made, { ...auth, ...approverOf(dana) })).toMatchObject({ ok: false, code: 'AUTH_MISMATCH' });
+});
+
+/** An approval under a name by a key of any type; `respell` may change the numbers of the signature. */
+function softApproval(
+  said: Body,
+  {
+    name,
+    key,
+    flags,
+    respell,
+  }: { name: string; key: SoftKey; flags?: number; respell?: (bytes: Uint8Array) => Uint8Array },
+): Auth {
+  const fields = { namespace: 'memd-event', hash: 'sha512' } as const;
+  const data = signedData(fields, canonicalJson(said as unknown as JsonValue));
+  const made = key.signData(data, flags === undefined ? {} : { flags });
+  const signature = respell?.(made.signature) ?? made.signature;
+  const sshsig = encodeSshsig({ ...fields, ...made, publicKey: key.public.blob, signature });
+  return { key: key.public.fingerprint, signer: name, sshsig };
+}
+
+function withSigner(name: string, key: SoftKey): SignedMesh {
+  const mesh = signedMesh();
+  const body = signerAddBody(
+    { ...mesh.place(), by: approverOf(craig), name, key: key.text, scopes: ['*'] },
+    stampOf(9_002),
+  );
+  expect(mesh.offer(approve(craig, body)).dropped).toEqual([]);
+  return mesh;
+}
+
+/** Order of the group of P-256. */
+const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+test('malleable-ecdsa: (r, s) and (r, n - s) on one body are one event, on every host alike', () => {
+  const mesh = withSigner('erin', p256);
+  const said = mesh.body('alpha', fact('note/alpha', 'one'));
+  const flip = (bytes: Uint8Array): Uint8Array => {
+    const reader = readWire(bytes);
+    const [r, s] = [reader.bytes(), reader.bytes()].map((number) => numberFrom(number ?? new Uint8Array()));
+    return ecdsaNumbers(r ?? 0n, order - (s ?? 0n));
+  };
+  const plain = softApproval(said, { name: 'erin', key: p256 });
+  const other = softApproval(said, { name: 'erin', key: p256, respell: flip });
+  expect(other.sshsig).not.toBe(plain.sshsig);
+  mesh.carry(said, { log: 'alpha', auth: plain });
+  mesh.carry(said, { log: 'beta', auth: other });
+  const { served, view, fold } = mesh.verdict();
+  expect(served('note/alpha')).toBe('one');
+  expect(fold.nodes.size).toBe(1);
+  expect(view(eventId(said)).lines.map(({ verdict }) => verdict)).toEqual(['ok', 'ok']);
+});
+
+test('sk-no-touch: an approval of a hardware key that nobody touched is forged', () => {
+  const key = softSkEd25519('a person with a token');
+  const mesh = withSigner('erin', key);
+  const [touched, untouched] = [mesh.body('alpha', fact('note/a', 'one')), mesh.body('alpha', fact('note/b', 'two'))];
+  mesh.carry(touched, { log: 'alpha', auth: softApproval(touched, { name: 'erin', key, flags: 1 }) });
+  mesh.carry(untouched, { log: 'alpha', auth: softApproval(untouched, { name: 'erin', key, flags: 0 }) });
+  const { served, alarms } = mesh.verdict();
+  expect([served('note/a'), served('note/b')]).toEqual(['one', undefined]);
+  expect(alarms).toEqual(['FORGED note/b alpha']);
 });

@@ -8,7 +8,9 @@ import { portsWith, type FoldPorts } from '../core/fold/fold.ts';
 import type { Body } from '../core/event.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import { approvalNamespace, type Charter } from '../core/trust/charter.ts';
+import { trustNamespace, trustOpMessage, type SupportedOp, type TrustOp } from '../core/trust/op.ts';
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
+import type { SshPublicKey } from '../crypto/ssh-key.ts';
 import { verifySshsig, verifySshsigLater, type Approval, type ApprovalVerifier } from '../crypto/sshsig.ts';
 
 /** Verdicts kept, some 150 bytes each. Approvals beyond it are verified when they are judged. */
@@ -98,6 +100,37 @@ export function* approvalsOf(charter: Charter, lines: Iterable<VerifiedLine>): I
     const key = charter.signers.get(auth.signer)?.key;
     if (key === undefined || key.fingerprint !== auth.key) continue;
     yield { sshsig: auth.sshsig, namespace: approvalNamespace, message: textOf(body), key };
+  }
+}
+
+/** Fewer approvals than this are verified as they are judged: a few milliseconds. */
+export const worthCheckingAhead = 64;
+
+/**
+ * A verifier of trust ops that are about to be judged, all at once if there are many. Whether a key is that of a signer
+ * shows when they are judged; its fingerprint says which key an op means. `held`: ops that are judged already.
+ */
+export async function checkOpsAhead(
+  ops: readonly TrustOp[],
+  held: Iterable<SupportedOp> = [],
+): Promise<ApprovalVerifier> {
+  if (ops.length < worthCheckingAhead) return verifySshsig;
+  const keys = new Map<string, SshPublicKey>();
+  for (const op of [...held, ...ops]) {
+    if (op.unsupported !== null || op.auth === null) continue;
+    for (const key of op.keys.values()) keys.set(key.fingerprint, key);
+  }
+  const checks = createApprovalChecks();
+  checks.begin(approvalsOfOps(ops, keys));
+  await checks.settled();
+  return checks.verify;
+}
+
+function* approvalsOfOps(ops: Iterable<TrustOp>, keys: ReadonlyMap<string, SshPublicKey>): Iterable<Approval> {
+  for (const { auth, body } of ops) {
+    const key = auth === null ? undefined : keys.get(auth.key);
+    if (auth === null || key === undefined) continue;
+    yield { sshsig: auth.sshsig, namespace: trustNamespace, message: trustOpMessage(body), key };
   }
 }
 

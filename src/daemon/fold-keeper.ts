@@ -2,7 +2,7 @@
  * The logs as read and verified, and the fold over them. Loaded from the repository when first needed; the book and the
  * fold are always of one moment.
  */
-import { approvalsOf, createApprovalChecks, type ApprovalChecks } from './approval-checks.ts';
+import { approvalsOf, createApprovalChecks, worthCheckingAhead, type ApprovalChecks } from './approval-checks.ts';
 import { counted } from './counted.ts';
 import { createFold, foldLines, type Fold } from '../core/fold/fold.ts';
 import type { VerifiedLine } from '../core/log.ts';
@@ -35,9 +35,6 @@ export interface FoldKeeperOptions {
   /** Of the first load. Called before anybody gets the fold. */
   readonly onLoaded: LoadListener;
 }
-
-/** Fewer approvals than this are verified as they are folded: a few milliseconds. */
-const worthCheckingAhead = 64;
 
 export function createFoldKeeper(options: FoldKeeperOptions): FoldKeeper {
   const { repository, trust } = options;

@@ -33,6 +33,7 @@ import {
 import { headsWithout, previewOp } from '../core/trust/preview.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
+import { checkOpsAhead } from './approval-checks.ts';
 import { Refusal } from './refusal.ts';
 
 export interface TrustState {
@@ -65,7 +66,7 @@ export async function readTrustState(repository: Repository, meshId: string): Pr
       unreadable.push({ id, detail: `the file holds op ${parsed.value.id.slice(0, 12)}` });
     if (parsed.ok) ops.push(parsed.value);
   }
-  const { set, dropped } = addOps(emptyTrustSet(meshId), ops);
+  const { set, dropped } = addOps(emptyTrustSet(meshId), ops, '', await checkOpsAhead(ops));
   unreadable.push(...dropped.map(({ id, detail }) => ({ id, detail })));
   return stateOf(set, { oid: stored.oid ?? '', unreadable });
 }
@@ -76,7 +77,11 @@ export async function growTrust(
   state: TrustState,
   options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
 ): Promise<{ readonly state: TrustState; readonly report: Added }> {
-  const report = addOps(state.set, options.ops, options.via);
+  const verify = await checkOpsAhead(
+    options.ops,
+    state.set.held.values().map(({ op }) => op),
+  );
+  const report = addOps(state.set, options.ops, options.via, verify);
   // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
   const kept = report.unsupported.filter(({ id }) => report.set.unsupported.has(id));
   const added = [...report.added, ...kept.map(({ id }) => id)];

@@ -1,5 +1,6 @@
 /** One `addOps` call: every op goes where it belongs, and those that waited for it follow. */
 import { ok, refuse, type Result } from '../../crypto/result.ts';
+import type { ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { trustOpsMax, trustPendingMax } from '../limits.ts';
 import { isLower, judgeForkProof } from './forks.ts';
 import type { ApprovedOp, ForkProofOp, TrustOp, UnsupportedOp } from './op.ts';
@@ -11,6 +12,7 @@ import { trimVoid } from './void.ts';
 /** The mutable side of one `addOps` call. `waiting`: what is set aside, by the first missing ancestor. */
 export interface Intake {
   readonly meshId: string;
+  readonly verify: ApprovalVerifier;
   readonly register: Register;
   readonly forks: Map<string, ForkProofOp>;
   readonly pending: Map<string, PendingOp>;
@@ -23,9 +25,10 @@ export interface Intake {
 }
 
 /** Takes what a set holds. */
-export function openIntake(set: TrustSet): Intake {
+export function openIntake(set: TrustSet, verify: ApprovalVerifier): Intake {
   const intake: Intake = {
     meshId: set.meshId,
+    verify,
     register: registerOf(set.held.values()),
     forks: new Map(set.forks),
     pending: new Map(),
@@ -128,7 +131,7 @@ function judge(intake: Intake, op: ApprovedOp, ancestors: Uint32Array): Result<S
   }
   const signer = judgeOp(intake.register, intake.meshId, op, ancestors);
   if (!signer.ok) return signer;
-  const signature = judgeSignature(op, signer.value.key);
+  const signature = judgeSignature(op, signer.value.key, intake.verify);
   return signature.ok ? ok({ ancestors, scopes: signer.value.fields.scopes }) : signature;
 }
 

@@ -2,6 +2,7 @@
  * The trust set: a grow-only set of ops, closed under ancestry, merged by union. What it holds does not depend on the
  * order of arrival. Source: docs/fold.md T1; docs/format.md, trust ops.
  */
+import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { trustPrevMax } from '../limits.ts';
@@ -65,10 +66,16 @@ export function emptyTrustSet(meshId: string): TrustSet {
 
 /**
  * Union with more ops. Duplicates change nothing. `peer` names who brought them, so that one peer's junk cannot push out
- * what another brought early. Pure; never throws for what an op says.
+ * what another brought early. `verify`: for a caller who has worked verdicts out before. Pure; never throws for what an op
+ * says.
  */
-export function addOps(set: TrustSet, ops: Iterable<TrustOp>, peer = ''): Added {
-  const intake = openIntake(set);
+export function addOps(
+  set: TrustSet,
+  ops: Iterable<TrustOp>,
+  peer = '',
+  verify: ApprovalVerifier = verifySshsig,
+): Added {
+  const intake = openIntake(set, verify);
   for (const op of ops) offer(intake, { op, peer });
   return closeIntake(intake);
 }

@@ -1,7 +1,7 @@
 /** T1: whether an op is valid, judged on exactly its ancestors, so that the answer never changes. */
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import type { SshPublicKey } from '../../crypto/ssh-key.ts';
-import { verifySshsig } from '../../crypto/sshsig.ts';
+import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { judgeArguments } from './arguments.ts';
 import { addedBy, evaluate, itemState, signerFields, type Evaluation } from './items.ts';
 import { trustNamespace, trustOpMessage, type ApprovedOp, type SignerFields, type SupportedOp } from './op.ts';
@@ -74,10 +74,14 @@ export function judgeOp(
   return verdict.ok ? ok(signer) : verdict;
 }
 
-/** Verdict on the approval alone. Pure. */
-export function judgeSignature(op: ApprovedOp, key: SshPublicKey): Result<true, 'BAD_SIGNATURE'> {
+/** Verdict on the approval alone. `verify`: who does the mathematics, or knows its answer already. Pure. */
+export function judgeSignature(
+  op: ApprovedOp,
+  key: SshPublicKey,
+  verify: ApprovalVerifier = verifySshsig,
+): Result<true, 'BAD_SIGNATURE'> {
   const message = trustOpMessage(op.body);
-  const verdict = verifySshsig({ sshsig: op.auth.sshsig, namespace: trustNamespace, message, key });
+  const verdict = verify({ sshsig: op.auth.sshsig, namespace: trustNamespace, message, key });
   return verdict.ok ? verdict : refuse('BAD_SIGNATURE', verdict.detail);
 }
 

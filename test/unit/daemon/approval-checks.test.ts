@@ -1,12 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { approvalsOf, createApprovalChecks } from '../../../src/daemon/approval-checks.ts';
+import { approvalsOf, checkOpsAhead, createApprovalChecks } from '../../../src/daemon/approval-checks.ts';
 import { createFold, foldLines, readState } from '../../../src/core/fold/fold.ts';
 import type { VerifiedLine } from '../../../src/core/log.ts';
+import { finishTrustOp } from '../../../src/core/trust/op.ts';
 import { charterOf } from '../../../src/core/trust/charter.ts';
 import { addOps, emptyTrustSet, trustHash } from '../../../src/core/trust/set.ts';
 import { verifySshsig, verifySshsigLater, type Approval } from '../../../src/crypto/sshsig.ts';
 import { softKeys } from '../../lib/other-keys.ts';
-import { approveEvent, craig, genesisOf, testSigner } from '../../lib/trust-ops.ts';
+import {
+  approveEvent,
+  approverOf,
+  classAdd,
+  craig,
+  genesisOf,
+  must,
+  signerAdd,
+  testSigner,
+} from '../../lib/trust-ops.ts';
 
 const namespace = 'memd-event';
 const good = softKeys.map((key): Approval => {
@@ -144,5 +154,34 @@ describe('approvals of lines', () => {
     const fold = createFold(charter, trustHash(set), createApprovalChecks().ports);
     foldLines(fold, []);
     expect(readState(fold).root).toBe(readState(createFold(charter, trustHash(set))).root);
+  });
+});
+
+describe('trust ops judged with verdicts from before', () => {
+  test('the set is the same, with ops that no signer approved among them', async () => {
+    const genesis = genesisOf();
+    const ops = [genesis];
+    for (let nonce = 1; nonce < 80; nonce += 1) {
+      const prev = [ops.at(-1)?.id ?? ''];
+      ops.push(classAdd({ mesh: genesis.id, by: craig, prev, nonce }, `c${nonce}`));
+    }
+    const place = { mesh: genesis.id, prev: [genesis.id] };
+    const dana = testSigner('dana', 2);
+    const added = signerAdd({ ...place, by: craig, nonce: 100 }, dana, ['*', 'charter']);
+    const hers = classAdd({ mesh: genesis.id, by: dana, prev: [added.id], nonce: 101 }, 'hers');
+    const stranger = classAdd({ ...place, by: testSigner('mallory', 4), nonce: 102 }, 'strange');
+    const forged = must(finishTrustOp(ops[3]?.body as never, { ...approverOf(craig), sshsig: 'AAAA' }));
+    const all = [forged, ...ops, hers, stranger, added];
+    const verify = await checkOpsAhead(all);
+    expect(verify).not.toBe(verifySshsig);
+    const ahead = addOps(emptyTrustSet(genesis.id), all, '', verify);
+    const plain = addOps(emptyTrustSet(genesis.id), all);
+    expect(ahead).toEqual(plain);
+    expect(ahead.added.length).toBe(ops.length + 2);
+    expect(ahead.dropped.map(({ code }) => code).toSorted()).toEqual(['BAD_SIGNATURE', 'NOT_A_SIGNER']);
+  });
+
+  test('few ops are verified as they are judged', async () => {
+    expect(await checkOpsAhead([genesisOf()])).toBe(verifySshsig);
   });
 });

@@ -5,8 +5,9 @@
 import type { Logger } from 'pino';
 import { foldLines, purgesAlike, setCharter, type Fold } from '../core/fold/fold.ts';
 import { rulesVersion } from '../core/fold/state.ts';
-import type { HostKeySpan, VerifiedLine } from '../core/log.ts';
-import type { Charter } from '../core/trust/charter.ts';
+import type { VerifiedLine } from '../core/log.ts';
+import type { Charter, CharterHost } from '../core/trust/charter.ts';
+import { usableUpto, type Usable } from '../core/trust/usable.ts';
 import type { ViewCache } from '../core/views/selection.ts';
 import type { StateDatabase } from '../store/database.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
@@ -17,7 +18,7 @@ import { openDerived, type Derived, type DerivedInputs, type NewFile } from './d
 import type { StoredTips } from './fold-rows.ts';
 import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
-import { cutOf, readVerifiedLog, type LogBook } from './log-book.ts';
+import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { TrustState } from './trust-keeper.ts';
 
@@ -176,18 +177,38 @@ interface TakenLines {
   readonly oid: string;
 }
 
-async function takeLines({ keeper, derived, tell, settleSoon }: Parts, taken: TakenLines): Promise<void> {
+async function takeLines(parts: Parts, taken: TakenLines): Promise<void> {
+  const { keeper, derived, tell, settleSoon } = parts;
   const { log, lines, oid } = taken;
   await keeper.checkAhead(lines);
   const fold = await keeper.latest();
   // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
   const known = keeper.book.tip(log)?.seq ?? 0;
   const fresh = lines.filter(({ seq }) => seq > known);
+  const used = keeper.book.head(log)?.seq ?? 0;
   keeper.book.extend(log, fresh, oid);
-  const { subjects } = foldLines(fold, fresh);
-  derived.touch(subjects, fresh);
-  tell(subjects);
+  const { upto } = boundLog(keeper.book, fold.charter, log);
+  if (upto < used) {
+    // It has come to a pin, and is another branch than the one that was pinned: some of it must be forgotten.
+    await reloadAll(parts, () => undefined);
+  } else {
+    const usable = fresh.filter(({ seq }) => seq <= upto);
+    const { subjects } = foldLines(fold, usable);
+    derived.touch(subjects, usable);
+    tell(subjects);
+  }
   settleSoon();
+}
+
+/** Bounds a log that was extended, and notes the cut if it is not what a signer pinned. */
+function boundLog(book: LogBook, { hosts }: Charter, log: string): Usable {
+  const host = hosts.get(log);
+  const held = book.tip(log)?.seq ?? 0;
+  const bounds = host === undefined ? { upto: held } : usableUpto(host, (seq) => book.linkAt(log, seq), held);
+  book.bound(log, bounds.upto);
+  if (bounds.fault !== undefined && book.cutOf(log) === undefined)
+    book.cut(wrongBranch(log, { upto: bounds.upto, held }));
+  return bounds;
 }
 
 /** Its copy on disk is another one than before, and may have stopped early while it was damaged. */
@@ -286,21 +307,24 @@ function inputsOf(oids: Readonly<Record<string, string>>, trust: string): Derive
 }
 
 /**
- * Whether a log in the repository reads differently under another charter: its host has other keys, is none any more, or
- * is one again. A host that is merely new has no log here yet.
+ * Whether a log in the repository reads differently under another charter: its host has other keys, pins or another end,
+ * is none any more, or is one again; or other events are purged. A host that is merely new has no log here yet.
  */
 function readsOtherwise(repository: Repository, before: Charter, after: Charter): boolean {
   // Bodies become holes, and a hole that no purge names any more ends its log.
   if (!purgesAlike(before, after)) return true;
   const names = new Set([...before.hosts.keys(), ...after.hosts.keys()]);
   return [...names].some((name) => {
-    const [old, now] = [before, after].map(({ hosts }) => JSON.stringify(hosts.get(name)?.spans.map(printSpan) ?? []));
+    const [old, now] = [before, after].map(({ hosts }) => printLogRules(hosts.get(name)));
     return old !== now && commitOf(repository, name) !== null;
   });
 }
 
-function printSpan({ key, from, upto }: HostKeySpan): readonly unknown[] {
-  return [...key, from, upto];
+/** Everything of a host that says which lines of its log are usable. */
+function printLogRules(host: CharterHost | undefined): string {
+  const { spans = [], pins = [], end = null } = host ?? {};
+  const keys = spans.map(({ key, from, upto }) => [...key, from, upto]);
+  return JSON.stringify([keys, pins.map(({ seq, link }) => [seq, link]), end]);
 }
 
 /** The logs as the database has them: the same as the book while it is up to date. */
@@ -318,8 +342,8 @@ function logsIn(database: StateDatabase): HeldLogs {
 function tipsIn(book: LogBook): StoredTips {
   return Object.fromEntries(
     book.logs().flatMap((log) => {
-      const tip = book.tip(log);
-      return tip === undefined ? [] : [[log, { seq: tip.seq, link: tip.link }]];
+      const head = book.head(log);
+      return head === undefined ? [] : [[log, { seq: head.seq, link: head.link }]];
     }),
   );
 }

@@ -114,9 +114,9 @@ function headsNow(
 }
 
 function headOf(book: LogBook, trust: TrustState, log: string): LastHead | undefined {
-  const tip = book.tip(log);
-  if (tip === undefined) return undefined;
-  const { oid, seq, link } = tip;
+  const head = book.head(log);
+  if (head === undefined) return undefined;
+  const { oid, seq, link } = head;
   const key = keyOf(trust, log, seq);
   return { oid, seq, link, ...(key === undefined ? {} : { key }) };
 }

@@ -1,6 +1,7 @@
 /** Where every log stands: tip, commit, links. And the logs read from the repository, verified (R0). */
 import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from '../core/log.ts';
 import type { Charter, CharterHost } from '../core/trust/charter.ts';
+import { usableUpto, type Usable } from '../core/trust/usable.ts';
 import type { LogTip } from '../mesh/node.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
@@ -18,9 +19,11 @@ export interface LogCut {
 }
 
 export interface LogBook {
-  /** Last usable line of a log and the commit that holds it; undefined when there is none. */
+  /** Last verified line of a log that is held, and the commit that holds it; undefined when there is none. */
   readonly tip: (log: string) => LogTip | undefined;
-  /** Link of a usable line. */
+  /** Last line of a log that the charter lets anybody use: what the fold, the views and the database have. */
+  readonly head: (log: string) => LogTip | undefined;
+  /** Link of a verified line, usable or not. */
   readonly linkAt: (log: string, seq: number) => string | undefined;
   /** Commit of every log. */
   readonly oids: () => Readonly<Record<string, string>>;
@@ -29,6 +32,8 @@ export interface LogBook {
   readonly cutOf: (log: string) => LogCut | undefined;
   /** Notes lines that are durable and verified, and the commit that holds them. */
   readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
+  /** Notes how many of the lines of a log may be used. */
+  readonly bound: (log: string, upto: number) => void;
   /** Notes where a log of the repository is cut. */
   readonly cut: (cut: LogCut) => void;
   /** Notes that a log is whole again. */
@@ -42,6 +47,8 @@ export interface LogBook {
 interface LogEntry {
   /** Link of line 1, 2, 3… */
   readonly links: string[];
+  /** How many of them may be used. */
+  usable: number;
   oid: string;
   cut: LogCut | undefined;
 }
@@ -49,16 +56,17 @@ interface LogEntry {
 export function createLogBook(): LogBook {
   let entries = new Map<string, LogEntry>();
   const entryOf = (log: string): LogEntry => {
-    const entry = entries.get(log) ?? { links: [], oid: '', cut: undefined };
+    const entry = entries.get(log) ?? { links: [], usable: 0, oid: '', cut: undefined };
     entries.set(log, entry);
     return entry;
   };
+  const lineAt = (entry: LogEntry | undefined, seq: number): LogTip | undefined => {
+    const link = entry?.links[seq - 1];
+    return entry === undefined || link === undefined ? undefined : { oid: entry.oid, seq, link };
+  };
   return {
-    tip(log) {
-      const { links = [], oid = '' } = entries.get(log) ?? {};
-      const link = links.at(-1);
-      return link === undefined ? undefined : { oid, seq: links.length, link };
-    },
+    tip: (log) => lineAt(entries.get(log), entries.get(log)?.links.length ?? 0),
+    head: (log) => lineAt(entries.get(log), entries.get(log)?.usable ?? 0),
     linkAt: (log, seq) => entries.get(log)?.links[seq - 1],
     oids: () => Object.fromEntries([...entries].map(([log, { oid }]) => [log, oid])),
     logs: () => [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
@@ -66,9 +74,13 @@ export function createLogBook(): LogBook {
     cutOf: (log) => entries.get(log)?.cut,
     extend(log, lines, oid) {
       const entry = entryOf(log);
+      // One that was bounded before stays so: whoever extends it bounds it anew.
+      const whole = entry.usable === entry.links.length;
       for (const line of lines) entry.links.push(line.link);
+      if (whole) entry.usable = entry.links.length;
       entry.oid = oid;
     },
+    bound: (log, upto) => void (entryOf(log).usable = upto),
     cut: (cut) => void (entryOf(cut.log).cut = cut),
     uncut: (log) => void (entryOf(log).cut = undefined),
     become: (other) => void (entries = new Map(other.entries())),
@@ -83,6 +95,8 @@ export interface ReadLog {
   /** Lines that could be read, usable or not. */
   readonly held: number;
   readonly extension: LogExtension;
+  /** How much of it the charter lets this host use (T3, T4). */
+  readonly bounds: Usable;
   /** Why reading stopped before the end: a damaged or missing object. */
   readonly damage: OperatingError | undefined;
 }
@@ -111,15 +125,31 @@ export async function readVerifiedLog(
   const { meshId, purged, verifyEvery = false } = options;
   const from = { seq: 0, link: meshId };
   const start = { host: host.name, mesh: meshId, from, keys: host.spans, purged, verifyEvery };
-  return { oid, held: lines.length, extension: extendLog(start, lines), damage };
+  const extension = extendLog(start, lines);
+  const { lines: verified, tip } = extension;
+  const bounds = usableUpto(host, (seq) => verified[seq - 1]?.link, tip.seq);
+  return { oid, held: lines.length, extension, bounds, damage };
+}
+
+/** The lines of a log that was read which may be used. */
+export function usableLines({ extension, bounds }: ReadLog): readonly VerifiedLine[] {
+  const { lines } = extension;
+  return bounds.upto === lines.length ? lines : lines.slice(0, bounds.upto);
+}
+
+/** The cut of a log that has another line than a pin of the charter says. */
+export function wrongBranch(log: string, { upto, held }: { readonly upto: number; readonly held: number }): LogCut {
+  const detail = `behind line ${upto} this copy is another branch than the one that a signer pinned`;
+  return { log, seq: upto + 1, code: 'WRONG_BRANCH', detail, held };
 }
 
 /** The cut of a log that was read, if it has one. */
 export function cutOf(log: string, read: ReadLog): LogCut | undefined {
-  const { extension, damage, held } = read;
+  const { bounds, extension, damage, held } = read;
   const { fault } = extension;
   if (fault !== undefined) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
-  return damage === undefined ? undefined : { log, seq: held + 1, code: damage.code, detail: damage.message, held };
+  if (damage !== undefined) return { log, seq: held + 1, code: damage.code, detail: damage.message, held };
+  return bounds.fault === undefined ? undefined : wrongBranch(log, { upto: bounds.upto, held });
 }
 
 /** Reads every log of the charter into the book, one after the other; hands the usable lines of each to `take`. */
@@ -140,6 +170,7 @@ export async function loadLogs(
     const cut = cutOf(host.name, read);
     if (cut !== undefined) book.cut(cut);
     book.extend(host.name, read.extension.lines, read.oid);
-    take(read.extension.lines);
+    book.bound(host.name, read.bounds.upto);
+    take(usableLines(read));
   }
 }

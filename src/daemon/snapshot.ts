@@ -18,6 +18,7 @@ import { streamLog } from '../store/log-store.ts';
 import { approvalsOf, createApprovalChecks } from './approval-checks.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import { Refusal } from './refusal.ts';
+import { usableUpto } from '../core/trust/usable.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
 
 export interface SnapshotLog {
@@ -152,7 +153,11 @@ async function readOne(
     return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem, damaged }, usable: [] };
   }
   const from = { seq: 0, link: mesh };
-  const { lines: usable, tip, fault } = extendLog({ host, mesh, from, keys: member.spans, purged, verifyEvery }, lines);
+  const extension = extendLog({ host, mesh, from, keys: member.spans, purged, verifyEvery }, lines);
+  const { lines: verified, fault } = extension;
+  const { upto } = usableUpto(member, (seq) => verified[seq - 1]?.link, extension.tip.seq);
+  const usable = verified.slice(0, upto);
+  const tip = usable.at(-1) ?? from;
   const cut = fault && `log ${host} is cut at line ${fault.seq}: ${fault.code}: ${fault.detail}`;
   const at = usable.findLast(({ body }) => body !== null)?.body?.at ?? '';
   return {

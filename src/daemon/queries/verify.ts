@@ -13,7 +13,7 @@ import { commitsOnDisk } from '../beliefs.ts';
 import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
 import { counted } from '../counted.ts';
-import { cutOf, readVerifiedLog } from '../log-book.ts';
+import { cutOf, readVerifiedLog, usableLines } from '../log-book.ts';
 
 interface LogReport {
   readonly lines: readonly VerifiedLine[];
@@ -94,7 +94,8 @@ async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<Lo
   const how = { meshId: engine.meshId, purged: purges, verifyEvery: deep };
   const read = host && (await readVerifiedLog(engine.repository, host, how));
   if (read === undefined) return undefined;
-  const { lines, tip } = read.extension;
+  const lines = usableLines(read);
+  const link = lines.at(-1)?.link ?? engine.meshId;
   const cut = cutOf(log, read);
   const { covered = 0 } = read.extension;
   const problems = [
@@ -108,7 +109,7 @@ async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<Lo
         lines.map((line) => line.text),
       ).map(sentence)
     : [];
-  return { lines, link: tip.link, problems: [...problems, ...copies] };
+  return { lines, link, problems: [...problems, ...copies] };
 }
 
 function checkRows(

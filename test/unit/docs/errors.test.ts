@@ -25,7 +25,7 @@ function membersOf(file: string, name: string): string[] {
   const union =
     member === undefined
       ? new RegExp(`export type ${type} =([^;]*);`).exec(text)?.[1]
-      : new RegExp(`export interface ${type} \\{[^}]*?readonly ${member}:([^;]*);`).exec(text)?.[1];
+      : new RegExp(`export interface ${type} \\{[^}]*?readonly ${member}\\??:([^;]*);`).exec(text)?.[1];
   if (union === undefined) throw new Error(`${file} defines no ${name}`);
   return union
     .split('|')

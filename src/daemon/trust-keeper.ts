@@ -19,7 +19,14 @@ import {
   type Stamp,
 } from '../core/trust/build.ts';
 import { charterOf, type Charter } from '../core/trust/charter.ts';
-import { finishTrustOp, parseTrustOp, type Approver, type TrustBody, type TrustOp } from '../core/trust/op.ts';
+import {
+  finishTrustOp,
+  parseTrustOp,
+  type Approver,
+  type SupportedOp,
+  type TrustBody,
+  type TrustOp,
+} from '../core/trust/op.ts';
 import {
   addOps,
   emptyTrustSet,
@@ -77,10 +84,7 @@ export async function growTrust(
   state: TrustState,
   options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
 ): Promise<{ readonly state: TrustState; readonly report: Added }> {
-  const verify = await checkOpsAhead(
-    options.ops,
-    state.set.held.values().map(({ op }) => op),
-  );
+  const verify = await checkOpsAhead(options.ops, heldOps(state.set));
   const report = addOps(state.set, options.ops, options.via, verify);
   // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
   const kept = report.unsupported.filter(({ id }) => report.set.unsupported.has(id));
@@ -92,6 +96,10 @@ export async function growTrust(
     seconds: newestSeconds(report.set, added),
   });
   return { state: stateOf(report.set, { oid: oid ?? '', unreadable: state.unreadable }), report };
+}
+
+function heldOps(set: TrustSet): readonly SupportedOp[] {
+  return Array.from(set.held.values(), ({ op }) => op);
 }
 
 function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'unreadable'>): TrustState {

@@ -92,7 +92,11 @@ function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
   return [
     ...faults.map(({ code, message }) => ({ kind: code, detail: message })),
     ...engine.faults(),
-    ...cuts.map((cut) => ({ kind: 'LOG_CUT', host: cut.log, detail: cutSentence(cut) })),
+    ...cuts.map((cut) => ({
+      kind: cut.code === 'HOLE' ? 'WITHHELD' : 'LOG_CUT',
+      host: cut.log,
+      detail: cutSentence(cut),
+    })),
     ...engine.peerBook
       .alarms()
       .map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),

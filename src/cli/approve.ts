@@ -15,16 +15,21 @@ export interface ApprovalRequest {
   readonly review?: (call: Call, body: string) => Promise<void>;
 }
 
-/** Signs one trust op with a person's key and adds it to the trust set. @returns its id. */
+/**
+ * Signs one trust op with a person's key and adds it to the trust set. The home is not held while the passphrase is typed:
+ * an op that was drafted before another one arrived counts all the same. @returns its id.
+ */
 export async function approveOp(cli: Cli, request: ApprovalRequest): Promise<string> {
   const key = await openSigningKey(request.keyFile ?? rememberedKey(cli));
-  return cli.session(async (call) => {
-    const { body } = await call('trust.draft', { op: request.op, args: request.args, key: key.publicKey.fingerprint });
-    await request.review?.(call, body);
-    const sshsig = await signWithKey(key, 'memd-trust', body);
-    const { id } = await call('trust.submit', { body, sshsig });
-    return id;
+  const { op, args } = request;
+  const body = await cli.session(async (call) => {
+    const draft = await call('trust.draft', { op, args, key: key.publicKey.fingerprint });
+    await request.review?.(call, draft.body);
+    return draft.body;
   });
+  const sshsig = await signWithKey(key, 'memd-trust', body);
+  const { id } = await cli.call('trust.submit', { body, sshsig });
+  return id;
 }
 
 /** The private key file that this host signs with by default. Refuses SIGN_FAILED where there is none. */

@@ -2,17 +2,23 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** Bytes that name format and cipher of every kind of key file; the key itself comes later. */
-const headBytes = 80;
-const opensshHeader = /^-----BEGIN OPENSSH PRIVATE KEY-----\r?\n([A-Za-z0-9+/]{32})/;
+const headBytes = 110;
+const opensshHeader = /^-----BEGIN OPENSSH PRIVATE KEY-----\r?\n([A-Za-z0-9+/]{68})/;
 /** `openssh-key-v1`, NUL, and the length of the cipher's name. */
 const opensshPrefixBytes = 19;
+/** Where the type of the first key stands when nothing is encrypted: after cipher, kdf, its options, a count and two lengths. */
+const plainTypeAt = 47;
 
-/** True when any process of this user can sign with the key. False when it cannot be read here: nothing is known then. */
+/**
+ * True when any process of this user can sign with the key. False when it cannot be read here: nothing is known then; and
+ * for a key in hardware, whose file is no more than a handle: each use needs a touch.
+ */
 export function isUnprotectedKey(file: string): boolean {
   const head = readHead(file);
   const openssh = opensshHeader.exec(head)?.[1];
   if (openssh !== undefined) {
-    return Buffer.from(openssh, 'base64').subarray(opensshPrefixBytes).toString('latin1').startsWith('none');
+    const text = Buffer.from(openssh, 'base64').toString('latin1');
+    return text.startsWith('none', opensshPrefixBytes) && !text.startsWith('sk-', plainTypeAt);
   }
   return /^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(head) && !head.includes('ENCRYPTED');
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../refusal.ts';
 
 /** True for a signer whose word counts now. */
 export function isActive(signer: CharterSigner): boolean {
-  return !('status' in signer) || signer.status !== 'revoked';
+  return signer.status === 'active';
 }
 
 /** The active signer with this key. Refuses SIGNER_UNKNOWN. */

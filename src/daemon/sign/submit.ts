@@ -14,7 +14,7 @@ import { requireNotPurged } from '../purge-plan.ts';
 import { isActive, requireCovers } from './signer-of.ts';
 
 /** SSHSIG namespace of approvals of events. */
-export const eventNamespace = 'memd-event';
+const eventNamespace = 'memd-event';
 
 /**
  * Verifies against the charter, then appends. An approval that stands already is answered, not appended twice. Refuses

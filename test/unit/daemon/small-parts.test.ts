@@ -26,6 +26,23 @@ describe('whether a key asks for a passphrase', () => {
     expect(isUnprotectedKey(keyAt('locked', ...kind, '-N', 'correct horse'))).toBe(false);
   });
 
+  test('a key in hardware has no passphrase and needs none: it wants a touch', () => {
+    const text = (words: string): Buffer => Buffer.concat([count(words.length), Buffer.from(words)]);
+    const count = (value: number): Buffer => Buffer.from([0, 0, 0, value]);
+    // openssh-key-v1: cipher, kdf, its options, how many keys, then the public key; what follows does not matter here.
+    const fileOf = (type: string): string => {
+      const key = text(type + '.'.repeat(40));
+      const parts = [text('none'), text('none'), text(''), count(1), count(key.length + 4), key];
+      const body = Buffer.concat([Buffer.from('openssh-key-v1\0'), ...parts]).toString('base64');
+      const file = join(temporaryFolder(), 'key');
+      writeFileSync(file, `-----BEGIN OPENSSH PRIVATE KEY-----\n${body.slice(0, 70)}\n${body.slice(70)}\n`);
+      return file;
+    };
+    expect(isUnprotectedKey(fileOf('sk-ssh-ed25519@openssh.com'))).toBe(false);
+    expect(isUnprotectedKey(fileOf('sk-ecdsa-sha2-nistp256@openssh.com'))).toBe(false);
+    expect(isUnprotectedKey(fileOf('ssh-ed25519'))).toBe(true);
+  });
+
   test('a file that is not there or no key tells nothing', () => {
     const file = join(temporaryFolder(), 'text');
     writeFileSync(file, 'ssh-ed25519 AAAA\n');

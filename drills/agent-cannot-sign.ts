@@ -1,5 +1,6 @@
 /** What a program without a person can do with a signer's key: through memctl nothing; past memctl what ssh allows it. */
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, type JsonObject } from '../src/crypto/canonical.ts';
 import { armorToBlob } from '../src/crypto/sshsig.ts';
@@ -17,6 +18,7 @@ import type { DrillContext } from './lib/drill.ts';
 import { converge, isolated } from './lib/hosts.ts';
 import { askMcpForTools } from './lib/mcp-tools.ts';
 import { answeringHelper, signThroughAgent, startAgent, type RunningAgent } from './lib/ssh-agent.ts';
+import { hasTerminals, keys, startTerminal } from './lib/terminal.ts';
 
 export const name = 'agent-cannot-sign';
 export const promise =
@@ -34,6 +36,7 @@ export async function run(context: DrillContext): Promise<void> {
   await noTool(context, mesh);
   await noMethod(context, mesh);
   await confirmingAgent(context, mesh);
+  await unlockWindow(context, mesh, ids);
   await directPath(context, mesh, agent);
   await requireEqual(context, mesh.hosts);
 }
@@ -118,7 +121,8 @@ async function refuseAll(
     // A session of its own has no controlling terminal to ask on.
     const call = context.start({
       command: process.execPath,
-      args: [memctl, '--home', alpha.home, ...args, '--json'],
+      // The list of parks is for people, so it has no --json.
+      args: [memctl, '--home', alpha.home, ...args, ...(args.length === 1 ? [] : ['--json'])],
       env,
     });
     const code = await call.ended;
@@ -134,7 +138,8 @@ async function refuseAll(
 }
 
 function errorIn(text: string): { readonly message: string; readonly hint: string } {
-  const line = text.split('\n').find((one) => one.startsWith('{"error"')) ?? '{}';
+  const line = text.split('\n').find((one) => one.startsWith('{"error"'));
+  if (line === undefined) return { message: text, hint: '' };
   const { error } = JSON.parse(line) as { error?: { message: string; hint: string | null } };
   return { message: error?.message ?? '', hint: error?.hint ?? '' };
 }
@@ -190,6 +195,43 @@ async function confirmingAgent(context: DrillContext, mesh: AuthorityMesh): Prom
     context.evidence(`${who}: ${signed.said}`);
   }
   context.check(no.timesAsked() > 0, 'the person was asked');
+}
+
+/** A window that a person opened: the agent asks at each signature, and events are all that it signs. */
+async function unlockWindow(context: DrillContext, mesh: AuthorityMesh, { side }: Ids): Promise<void> {
+  context.step('craig opens a window at a terminal (memctl unlock --for 1h); then a program without one signs');
+  if (!hasTerminals) context.skip('script of util-linux is missing: no terminal can be made for a person');
+  const { alpha, craig, folder, hosts } = mesh;
+  const yes = join(folder, 'yes');
+  const person = answeringHelper(folder, 'person', `test -e '${yes}'`);
+  const asking = { SSH_ASKPASS: person.file, SSH_ASKPASS_REQUIRE: 'force', DISPLAY: ':0' };
+  const agent = await startAgent(context, join(folder, 'window'), asking);
+  const env = { PATH: process.env['PATH'] ?? '', ...isolated(folder), SSH_AUTH_SOCK: agent.socket };
+  const unlock = ['unlock', '--for', '1h', '--key', craig.file];
+  const terminal = startTerminal([process.execPath, memctl, '--home', alpha.home, ...unlock], { env, cwd: folder });
+  context.onCleanup(() => terminal.kill());
+  await terminal.see(/Enter passphrase/);
+  terminal.type(`${passphrase}${keys.enter}`);
+  await terminal.see(/open until/);
+  context.check((await terminal.ended()) === 0, 'the window opens');
+  const call = (...args: readonly string[]): Promise<number> =>
+    context.start({ command: process.execPath, args: [memctl, '--home', alpha.home, ...args], env }).ended;
+  const sign = ['sign', subject, '--accept', side, '--yes'];
+  const before = await stateOf(mesh);
+  context.check((await call(...sign)) === 6, 'the person says no: exit 6');
+  context.check(person.timesAsked() === 1, 'the person was asked');
+  writeFileSync(yes, '');
+  context.check((await call('class', 'add', 'tool', '--yes')) === 6, 'no window signs for the charter');
+  context.check(person.timesAsked() === 1 && (await stateOf(mesh)) === before, 'nothing was asked or changed for it');
+  context.check((await call(...sign)) === 0, 'the person says yes: signed');
+  context.check(person.timesAsked() === 2, 'after asking once more');
+  await converge(hosts);
+  await requireServed(context, hosts, { subject, value: 'direct' });
+  context.check((await call('unlock', '--end')) === 0, 'the window is closed');
+  context.check((await call('sign', '--promote', side, '--yes')) === 6, 'and signs nothing any more');
+  context.evidence(
+    'no: exit 6; yes: signed and served on all three; a trust op is refused in the window too; asked twice',
+  );
 }
 
 /** Not memctl's to prevent: a key unlocked in an agent without -c signs for any process of the user. */

@@ -14,7 +14,7 @@ export interface Helper {
 export function answeringHelper(folder: string, name: string, answer: string): Helper {
   const file = join(folder, name);
   const trace = `${file}.asked`;
-  writeFileSync(file, `#!/bin/sh\necho "$*" >>"${trace}"\n${answer}\n`, { mode: 0o755 });
+  writeFileSync(file, `#!/bin/sh\necho asked >>"${trace}"\n${answer}\n`, { mode: 0o755 });
   return {
     file,
     timesAsked: () => (existsSync(trace) ? readFileSync(trace, 'utf8').trim().split('\n').length : 0),

@@ -88,6 +88,7 @@ export function servedLine(source: ViewSource, entry: ServedEntry): string {
     record.status === 'contested' ? 'contested, see CONFLICTS.md' : '',
     record.flags.includes('undecided') ? 'UNDECIDED' : '',
     view.stale ? 'STALE' : '',
+    record.flags.includes('pinned') ? 'pinned' : '',
     scopeMark(record.scope),
   );
   return `- ${subjectSpan(entry.subject)} ${bracket} ${rowText(view.body, indexRowBytesMax)}${homeText(view.body)}`;
@@ -120,10 +121,11 @@ function tail(selection: Selection, budget: Budget, left: Left): readonly string
 }
 
 /** Withheld is never absent: what is kept but not served is counted, and where it is listed is said. */
-export function withheldLine({ quarantined, held, stale }: Selection): string {
+export function withheldLine({ quarantined, held, purged, stale }: Selection): string {
   const counts = [
     quarantined.length > 0 ? `${quarantined.length} quarantined (QUARANTINE.md)` : '',
     held.length > 0 ? `${held.length} held (QUARANTINE.md)` : '',
+    purged.length > 0 ? `${purged.length} purged (QUARANTINE.md)` : '',
     stale.length > 0 ? `${stale.length} stale (STALE.md)` : '',
   ].filter((text) => text !== '');
   return counts.length === 0 ? 'Nothing is withheld.' : `Withheld: ${counts.join(', ')}.`;

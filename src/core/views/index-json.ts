@@ -26,6 +26,7 @@ export function indexJson(
       unresolved: selection.open.length,
       quarantined: selection.quarantined.length,
       held: selection.held.length,
+      purged: selection.purged.length,
       stale: selection.stale.length,
       more: selection.served.length + selection.open.length - served.length - open.length,
     },

@@ -1,11 +1,11 @@
-/** R6 without pins: which claims are resident, and in which order. Source: docs/fold.md R6. */
+/** R6: which claims are resident, and in which order. Source: docs/fold.md R6. */
 import { byCodeUnits } from '../fold/order.ts';
 
 /** What rank looks at. No clock, no text: neither a date nor a wording can move a claim. */
 export interface Rankable {
   readonly subject: string;
   readonly scope: string;
-  /** Higher first: the rank of the claim's level. */
+  /** Higher first: by the claim's level and by pins. */
   readonly tier: number;
   /** The log that the claim stands in, and where. */
   readonly host: string;

@@ -53,8 +53,8 @@ export function authorMark(view: EventView): string {
 /** Host, place, session, time, level and id of an event: everything but what it says. Pure. */
 export function eventMarks(view: EventView): readonly string[] {
   const { log, seq } = placeOf(view);
-  const { body } = view;
-  const host = body?.host ?? log;
+  const { body, purge } = view;
+  const host = body?.host ?? purge?.target.host ?? log;
   return [
     host === log ? `${log} ${seq}` : `${host}, in log ${log} ${seq}`,
     body === null ? '' : `session ${body.session}`,

@@ -25,6 +25,7 @@ export interface Selection {
   readonly newest: ReadonlyMap<string, readonly NewestEvent[]>;
   readonly quarantined: readonly string[];
   readonly held: readonly string[];
+  readonly purged: readonly string[];
   readonly stale: readonly string[];
 }
 
@@ -53,6 +54,7 @@ export function selectFor(
     newest: newestByHost(summaries),
     quarantined: summaries.flatMap(({ quarantined }) => quarantined),
     held: summaries.flatMap(({ held }) => held),
+    purged: summaries.flatMap(({ purged }) => purged),
     stale: summaries.flatMap(({ stale }) => stale),
   };
 }

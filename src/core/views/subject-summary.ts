@@ -43,6 +43,7 @@ export interface SubjectSummary {
   readonly newest: readonly NewestEvent[];
   readonly quarantined: readonly string[];
   readonly held: readonly string[];
+  readonly purged: readonly string[];
   readonly stale: readonly string[];
 }
 
@@ -72,6 +73,7 @@ export function summarizeSubject(source: ViewSource, reader: Reader, subject: Su
     newest: newestOf(subject.name, views),
     quarantined: idsOf('quarantined'),
     held: idsOf('held'),
+    purged: idsOf('purged'),
     stale: views.filter((view) => view.stale && isLive(view)).map(({ id }) => id),
   };
 }
@@ -90,13 +92,17 @@ function viewsToRead(source: ViewSource, { name, records }: SubjectRecords): rea
 
 function needsEvents({ status, counts, corroboration, parked }: SubjectRecord): boolean {
   const cut = corroboration.ids.digest !== null || parked.digest !== null;
-  return status === 'none' || counts.held > 0 || counts.quarantined > 0 || cut;
+  return status === 'none' || counts.held > 0 || counts.purged > 0 || counts.quarantined > 0 || cut;
 }
 
 /** True for a claim that stands, whether it is an answer or one of several. Pure. */
 export function isLive({ status, body }: EventView): boolean {
   if (body === null || !isClaim(body.kind)) return false;
   return status === 'served' || status === 'corroborates' || status === 'parked';
+}
+
+function isWithheld(status: EventView['status']): boolean {
+  return status === 'quarantined' || status === 'held' || status === 'purged';
 }
 
 /** True for a claim that parks because of what a signed event withdrew or says, not because of another claim. Pure. */
@@ -144,15 +150,23 @@ function servedEntry(source: ViewSource, record: SubjectRecord, views: readonly 
     section: claims === 'rule' ? 'rule' : 'fact',
     record,
     id: view.id,
-    stale: view.stale && view.level === 'unsigned',
+    stale: view.stale && view.level !== 'signed',
     subject: record.subject,
     scope: record.scope,
-    tier: levelRanks[view.level],
+    tier: tierOf(view, record),
     host: log,
     seq,
     corrections: record.counts.corrections,
     corroborating: record.corroboration.hosts.count,
   };
+}
+
+/**
+ * Signed and pinned, signed, pinned, the rest. A delegated host shares the room with the others: it may say more than
+ * they do, and must not crowd them out. Only an approval pins.
+ */
+function tierOf({ level }: EventView, { flags }: SubjectRecord): number {
+  return (level === 'signed' ? 2 : 0) + (flags.includes('pinned') ? 1 : 0);
 }
 
 /** The served claim; when this audience may not see it, the best equal one that it may. */
@@ -183,11 +197,11 @@ function hostsOf(views: readonly EventView[]): readonly string[] {
 
 /**
  * Of each host the highest place of a claim that stands, or of anything where nothing stands: a retraction is news too.
- * What is quarantined or held is no change of what agents are told.
+ * What is quarantined, held or purged is no change of what agents are told.
  */
 function newestOf(subject: string, views: readonly EventView[]): readonly NewestEvent[] {
   const live = views.filter(isLive);
-  const told = live.length > 0 ? live : views.filter(({ status }) => status !== 'quarantined' && status !== 'held');
+  const told = live.length > 0 ? live : views.filter(({ status }) => !isWithheld(status));
   const newest = new Map<string, number>();
   for (const view of told) {
     const { log, seq } = placeOf(view);

@@ -33,6 +33,7 @@ export function eventViewsOf(source: ViewSource, subject: string): readonly Even
  * nobody declared, is for `operator`: an event that nobody sees would be absent. Pure.
  */
 export function isVisible(view: EventView, audiences: ReadonlySet<string>): boolean {
+  if (view.purge !== null) return audiences.has(view.purge.target.audience);
   const addressed = view.body !== null && view.reason !== 'UNDECLARED_AUDIENCE';
   return audiences.has(addressed && view.body !== null ? audienceOf(view.body) : 'operator');
 }

@@ -20,7 +20,7 @@ describe('CONFLICTS.md', () => {
 - to concede side 1, on alpha: \`memctl retract ssh-route/mini --supersedes ${short(a)}\`
 - to concede side 2, on beta: \`memctl retract ssh-route/mini --supersedes ${short(b)}\`
 - to concede side 2, on gamma: \`memctl retract ssh-route/mini --supersedes ${short(c)}\`
-- to decide over the heads of the hosts takes a signer; that comes with signing
+- a signer decides: \`memctl sign ssh-route/mini --accept ID\` with the id of a side, or \`memctl sign ssh-route/mini\` to write another or withdraw all
 
 Nothing more.
 `);
@@ -31,7 +31,7 @@ Nothing more.
     mesh.say('alpha', fact('endpoint/db', '1'), { signer: 'craig' });
     mesh.say('beta', fact('endpoint/db', '2'), { signer: 'craig' });
     const conflicts = rendered(mesh)('CONFLICTS.md');
-    expect(conflicts).toContain('Signers disagree. 2 sides; none of them is the answer.');
+    expect(conflicts).toContain('Signers disagree (craig). 2 sides; none of them is the answer.');
     expect(conflicts).not.toContain('memctl retract');
     expect(conflicts).toContain('- SIGNERS_DISAGREE `endpoint/db`');
   });

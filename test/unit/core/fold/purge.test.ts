@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { createFold, eventView, foldLines, readState, setCharter } from '../../../../src/core/fold/fold.ts';
+import { skeletonOf } from '../../../../src/core/fold/skeleton.ts';
+import type { Body } from '../../../../src/core/event.ts';
+import {
+  beliefsOf,
+  fakeCharter,
+  fakePorts,
+  newWorld,
+  trust,
+  usualCharter,
+  type Beliefs,
+  type World,
+} from '../../../lib/fold-builders.ts';
+
+type Level = 'unsigned' | 'delegated' | 'signed';
+
+/** The world after a signer with these scopes purged an event of it. */
+function purged(world: World, id: string, level: Level, scopes: readonly string[] = ['*']): Beliefs {
+  return beliefsOf(world, charterPurging(world, id, level, scopes));
+}
+
+function charterPurging(world: World, id: string, level: Level, scopes: readonly string[] = ['*']) {
+  const body = world.lines.find((line) => line.id === id)?.body as Body;
+  return fakeCharter({ ...usualCharter, purges: [{ target: skeletonOf(body, level), scopes }] });
+}
+
+describe('T5: purged events', () => {
+  test('a purged claim is told as purged, nowhere served, and its words are in nothing that the fold says', () => {
+    const world = newWorld();
+    const id = world.say('alpha', 'assert', 'note/one', { value: 'hunter2' });
+    const { record, view, fold } = purged(world, id, 'unsigned');
+    expect(view(id)).toMatchObject({ status: 'purged', body: null, subject: 'note/one', purge: { reason: 'secret' } });
+    expect(record('note/one')).toMatchObject({ status: 'none', flags: ['purged'], counts: { purged: 1, live: 0 } });
+    expect(JSON.stringify([...readState(fold).records, ...fold.tree.leaves, view(id)])).not.toContain('hunter2');
+  });
+
+  test('folds the same whether the line still has the body or a hole, with an approval or without', () => {
+    for (const sign of [undefined, 'craig', 'mallory']) {
+      const world = newWorld();
+      const old = world.say('beta', 'assert', 'note/one', { value: 'v1' });
+      const id = world.say('alpha', 'assert', 'note/one', { value: 'v2', supersedes: [old] }, sign ? { sign } : {});
+      const charter = charterPurging(world, id, sign === 'craig' ? 'signed' : 'unsigned');
+      const holes = world.lines.map((line) => (line.id === id ? { ...line, body: null, fault: 'HOLE' } : line));
+      const [whole, hole] = [world.lines, holes].map((lines) => beliefsOf({ lines } as never, charter));
+      expect(readState(hole!.fold).root).toBe(readState(whole!.fold).root);
+      expect(hole!.view(id)).toEqual(whole!.view(id));
+    }
+  });
+
+  test('what a signed event withdrew stays withdrawn when the event is purged, and its word cannot be said again', () => {
+    const world = newWorld();
+    const wrong = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const retract = world.say('beta', 'retract', 'note/one', { supersedes: [wrong] }, { sign: 'craig' });
+    const again = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const { view } = purged(world, retract, 'signed');
+    expect(view(wrong).status).toBe('retracted');
+    expect(view(again)).toMatchObject({ status: 'parked', reason: 'WITHDRAWN_KEY' });
+  });
+
+  test('also where no line carries the purged event any more', () => {
+    const world = newWorld();
+    const wrong = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const retract = world.say('beta', 'retract', 'note/one', { supersedes: [wrong] }, { sign: 'craig' });
+    const charter = charterPurging(world, retract, 'signed');
+    const lines = world.lines.filter(({ id }) => id !== retract);
+    expect(beliefsOf({ lines }, charter).view(wrong).status).toBe('retracted');
+    const empty = createFold(charter, trust, fakePorts);
+    expect(eventView(empty, retract)).toMatchObject({ status: 'purged', lines: [], level: 'signed' });
+  });
+
+  test('an unsigned skeleton says nothing for a host in whose log the event does not stand', () => {
+    const world = newWorld();
+    const claim = world.say('beta', 'assert', 'note/one', { value: 'v1' });
+    const forged = world.say('beta', 'retract', 'note/one', { supersedes: [claim] }, { log: 'gamma' });
+    const { view } = purged(world, forged, 'unsigned');
+    expect(view(forged).status).toBe('purged');
+    expect(view(claim).status).toBe('served');
+  });
+
+  test('its edges reach only the subjects that the purger covers', () => {
+    const world = newWorld();
+    const near = world.say('alpha', 'assert', 'note/one', { value: 'v' });
+    const far = world.say('alpha', 'assert', 'note/two', { value: 'v' });
+    const retract = world.say('beta', 'retract', 'note/one', { supersedes: [near, far].toSorted() }, { sign: 'craig' });
+    const { view } = purged(world, retract, 'signed', ['note/one']);
+    expect(view(near).status).toBe('retracted');
+    expect(view(far).status).toBe('served');
+    expect(purged(world, retract, 'signed', ['note/*']).view(far).status).toBe('retracted');
+  });
+
+  test('the key of a purged claim still counts as withdrawn, by its digest alone', () => {
+    const world = newWorld();
+    const wrong = world.say('alpha', 'assert', 'note/one', { content: ' reach it\n directly ' });
+    world.say('beta', 'retract', 'note/one', { supersedes: [wrong] }, { sign: 'craig' });
+    const again = world.say('gamma', 'assert', 'note/one', { content: 'reach it directly' });
+    expect(purged(world, wrong, 'unsigned').view(again)).toMatchObject({ status: 'parked', reason: 'WITHDRAWN_KEY' });
+  });
+
+  test('a purged revision does not stand: what it replaced is served again', () => {
+    const world = newWorld();
+    const old = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const revision = world.say('beta', 'assert', 'note/one', { value: 'v2', supersedes: [old] });
+    expect(purged(world, revision, 'unsigned').record('note/one')).toMatchObject({ status: 'served', served: old });
+  });
+
+  test('a purged side is no side: the other one is served', () => {
+    const world = newWorld();
+    const kept = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const gone = world.say('beta', 'assert', 'note/one', { value: 'v2' });
+    expect(purged(world, gone, 'unsigned').record('note/one')).toMatchObject({ status: 'served', served: kept });
+  });
+
+  test('no approval of a purged event is judged: it raises no alarm, and nobody can bring it back', () => {
+    const world = newWorld();
+    const id = world.say('alpha', 'assert', 'note/one', { value: 'v' });
+    world.carry('gamma', id, { sign: 'craig', sshsig: 'bad' });
+    world.carry('beta', id, { sign: 'craig' });
+    const { view, alarms } = purged(world, id, 'unsigned');
+    expect(view(id)).toMatchObject({ status: 'purged', level: 'unsigned', signers: [] });
+    expect(alarms).toEqual([]);
+  });
+
+  test('a fold under a charter that purges something else is not asked to forget: it is made anew', () => {
+    const world = newWorld();
+    const id = world.say('alpha', 'assert', 'note/one', { value: 'v' });
+    const { fold } = beliefsOf(world);
+    expect(() => setCharter(fold, charterPurging(world, id, 'unsigned'), trust)).toThrow(/made anew/);
+    expect(foldLines(fold, []).subjects.size).toBe(0);
+  });
+});
+
+describe('R6: pins', () => {
+  test('only an approved pin has an effect, until a signer takes it back or it is purged', () => {
+    const world = newWorld();
+    world.say('alpha', 'assert', 'note/one', { value: 'v' });
+    const own = world.say('alpha', 'pin', 'note/one');
+    expect(beliefsOf(world).record('note/one').flags).toEqual([]);
+    const pin = world.say('beta', 'pin', 'note/one', {}, { sign: 'craig' });
+    expect(beliefsOf(world).record('note/one').flags).toEqual(['pinned']);
+    expect(purged(world, pin, 'signed').record('note/one').flags).toEqual(['purged']);
+    world.say('gamma', 'retract', 'note/one', { supersedes: [pin, own].toSorted() });
+    expect(beliefsOf(world).record('note/one').flags).toEqual(['pinned']);
+    world.say('gamma', 'retract', 'note/one', { supersedes: [pin] }, { sign: 'craig' });
+    expect(beliefsOf(world).record('note/one').flags).toEqual([]);
+  });
+
+  test('a pin counts in its own scope', () => {
+    const world = newWorld();
+    world.say('alpha', 'assert', 'note/one', { value: 'v' });
+    world.say('beta', 'pin', 'note/one', { scope: 'web' }, { sign: 'craig' });
+    const { record } = beliefsOf(world);
+    expect([record('note/one').flags, record('note/one', 'web').flags]).toEqual([[], ['pinned']]);
+  });
+});

@@ -47,6 +47,8 @@ export interface PurgeTargetJson {
   readonly lines: readonly { readonly log: string; readonly seq: number }[];
   readonly supersededBy: readonly string[];
   readonly basisOf: readonly string[];
+  /** Other events whose body holds what it says: its value or its content. They stay unless they are named too. */
+  readonly repeatedBy: readonly string[];
 }
 
 export interface PurgePlanJson {

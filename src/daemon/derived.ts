@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { readState, subjectsOf, type Fold } from '../core/fold/fold.ts';
 import type { Line } from '../core/line.ts';
+import type { Charter } from '../core/trust/charter.ts';
 import { forgetSubjects, renderViews } from '../core/views/render.ts';
 import type { ViewCache } from '../core/views/selection.ts';
 import { viewSourceOf } from '../core/views/view-source.ts';
@@ -12,6 +13,7 @@ import { openDatabase, type StateDatabase } from '../store/database.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
+import { withoutBody } from '../store/log-rewrite.ts';
 import { readLog } from '../store/log-store.ts';
 import { openPlainCopies, type PlainCopies } from '../store/plain-copies.ts';
 import { writeViewFiles, type WrittenViews } from '../store/view-files.ts';
@@ -126,7 +128,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     const anew = new Set([...(unfiled ?? [])].filter((name) => !damaged.has(name)));
     try {
       const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
-      await writeCopies(copies, repository, { lines: added, anew });
+      await writeCopies(copies, repository, { lines: added, anew, charter: fold.charter });
       reportEdits(await writeViews(home, fold, caches.of), log);
       database.write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
@@ -249,14 +251,19 @@ function inputsOf(from: DerivedInputs): Record<string, string> {
 async function writeCopies(
   copies: PlainCopies,
   repository: Repository,
-  { lines, anew }: { readonly lines: readonly Line[]; readonly anew: ReadonlySet<string> },
+  { lines, anew, charter }: { lines: readonly Line[]; anew: ReadonlySet<string>; charter: Charter },
 ): Promise<void> {
+  const { meshId, purges: purged } = charter;
   const behind = new Set(anew);
   for (const [log, added] of Map.groupBy(lines, (line) => line.log)) {
     const texts = added.map((line) => line.text);
     if (!copies.append(log, added[0]?.seq ?? 1, texts)) behind.add(log);
   }
-  for (const log of behind) copies.rewrite(log, (await readLog(repository, log)).lines);
+  for (const log of behind) {
+    const { lines: held } = await readLog(repository, log);
+    // A branch that somebody put back may hold what was purged: a copy never does.
+    copies.rewrite(log, purged.size === 0 ? held : held.map((line) => withoutBody({ meshId, purged }, line).line));
+  }
 }
 
 /** Writes the views of every audience. @returns the hand edits that were found and kept beside. */

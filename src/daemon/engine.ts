@@ -206,7 +206,7 @@ function assemble(parts: Parts): Engine {
     append: (transaction) => ownLogKnown().then(() => queue.submit(transaction)),
     admitTrust,
     rememberSigner: self.rememberSigner,
-    rebuild: (said, damage) => queue.alone(() => beliefs.rebuild(said, damage)),
+    rebuild: (said, damage) => rebuildHome({ queue, beliefs, purger }, said, damage),
     alone: (work) => queue.alone(work),
     ...listen.set,
     faults: () => [...localFaults(parts, trust.charter), ...listen.faults(), ...purger.faults(), ...beliefs.notes()],
@@ -232,6 +232,20 @@ function identityKeeper(
       return true;
     },
   };
+}
+
+async function rebuildHome(
+  {
+    queue,
+    beliefs,
+    purger,
+  }: Pick<Engine, 'beliefs' | 'purger'> & { readonly queue: Pick<AppendQueue<never, never>, 'alone'> },
+  progress: (text: string) => void,
+  damage: DatabaseDamage | undefined,
+): Promise<void> {
+  await queue.alone(() => beliefs.rebuild(progress, damage));
+  // Reading every log can show bodies that have come back.
+  await purger.carryOut(progress);
 }
 
 async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {

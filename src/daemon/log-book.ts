@@ -30,12 +30,16 @@ export interface LogBook {
   readonly logs: () => readonly string[];
   readonly cuts: () => readonly LogCut[];
   readonly cutOf: (log: string) => LogCut | undefined;
+  /** Logs whose files held, when they were read, bodies that a purge names. */
+  readonly covered: () => readonly string[];
   /** Notes lines that are durable and verified, and the commit that holds them. */
   readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
   /** Notes how many of the lines of a log may be used. */
   readonly bound: (log: string, upto: number) => void;
   /** Notes where a log of the repository is cut. */
   readonly cut: (cut: LogCut) => void;
+  /** Notes that the files of a log hold bodies that a purge names. */
+  readonly cover: (log: string) => void;
   /** Notes that a log is whole again. */
   readonly uncut: (log: string) => void;
   /** Everything that another book says, in place of what this one said: readers see the one or the other, never half. */
@@ -51,6 +55,7 @@ interface LogEntry {
   usable: number;
   oid: string;
   cut: LogCut | undefined;
+  covered?: true;
 }
 
 export function createLogBook(): LogBook {
@@ -72,6 +77,7 @@ export function createLogBook(): LogBook {
     logs: () => [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
     cuts: () => [...entries.values()].flatMap(({ cut }) => cut ?? []),
     cutOf: (log) => entries.get(log)?.cut,
+    covered: () => [...entries].flatMap(([log, { covered }]) => (covered === true ? [log] : [])),
     extend(log, lines, oid) {
       const entry = entryOf(log);
       // One that was bounded before stays so: whoever extends it bounds it anew.
@@ -81,6 +87,7 @@ export function createLogBook(): LogBook {
       entry.oid = oid;
     },
     bound: (log, upto) => void (entryOf(log).usable = upto),
+    cover: (log) => void (entryOf(log).covered = true),
     cut: (cut) => void (entryOf(cut.log).cut = cut),
     uncut: (log) => void (entryOf(log).cut = undefined),
     become: (other) => void (entries = new Map(other.entries())),
@@ -169,6 +176,7 @@ export async function loadLogs(
     if (read === undefined) continue;
     const cut = cutOf(host.name, read);
     if (cut !== undefined) book.cut(cut);
+    if (read.extension.covered !== undefined) book.cover(host.name);
     book.extend(host.name, read.extension.lines, read.oid);
     book.bound(host.name, read.bounds.upto);
     take(usableLines(read));

@@ -1,5 +1,6 @@
 /** purge.plan and purge.list: what a purge would take away, and what became of those that the charter counts. */
-import { eventView, namersOf, type Fold } from '../core/fold/fold.ts';
+import type { Body } from '../core/event.ts';
+import { eventsOf, eventView, namersOf, subjectsOf, type Fold } from '../core/fold/fold.ts';
 import { skeletonOf } from '../core/fold/skeleton.ts';
 import { isSlug } from '../core/id.ts';
 import { trustPurgeTargetsMax } from '../core/limits.ts';
@@ -31,7 +32,7 @@ export async function planPurge(engine: Engine, request: Params<'purge.plan'>): 
       exit: 2,
     });
   }
-  const targets = full.map((id) => targetOf(fold, set, id));
+  const targets = full.map((id) => targetOf(fold, set, { id, ids: full }));
   if (key !== undefined) requireMayPurge(charter, key, targets);
   return { reason, targets, hosts: peersOf(charter, engine.identity.host) };
 }
@@ -62,7 +63,7 @@ function idOf(given: string, fold: Fold, set: TrustSet): string {
   return fullId(given, fold);
 }
 
-function targetOf(fold: Fold, set: TrustSet, id: string): PurgeTargetJson {
+function targetOf(fold: Fold, set: TrustSet, { id, ids }: { id: string; ids: readonly string[] }): PurgeTargetJson {
   const view = eventView(fold, id);
   if (view?.purge) {
     throw refused(`event ${id.slice(0, 12)} is purged already, by trust op ${view.purge.op.slice(0, 12)}`, purgeList);
@@ -71,7 +72,8 @@ function targetOf(fold: Fold, set: TrustSet, id: string): PurgeTargetJson {
   if (skeleton !== undefined) {
     const { supersedes, basis } = namersOf(fold, id);
     const lines = (view?.lines ?? []).map(({ log, seq }) => ({ log, seq }));
-    return { skeleton, lines, supersededBy: supersedes, basisOf: basis };
+    const repeatedBy = view?.body ? repeatersOf(fold, view.body, ids) : [];
+    return { skeleton, lines, supersededBy: supersedes, basisOf: basis, repeatedBy };
   }
   if (view !== undefined) {
     const why = 'its body cannot be read here, so nothing can be said of what is to stay of it';
@@ -83,6 +85,23 @@ function targetOf(fold: Fold, set: TrustSet, id: string): PurgeTargetJson {
     hint: 'memctl fetch, if it is new; memctl log SUBJECT shows ids',
     exit: 7,
   });
+}
+
+/** Texts shorter than this are in too many events to say anything. */
+const repeatedCharsMin = 6;
+
+/** Events besides the targets whose body repeats what a body says. */
+function repeatersOf(fold: Fold, { value, content }: Body, targets: readonly string[]): readonly string[] {
+  const said = [value, content].filter((text) => text !== undefined && text.length >= repeatedCharsMin);
+  if (said.length === 0) return [];
+  return subjectsOf(fold)
+    .flatMap((subject) => eventsOf(fold, subject))
+    .filter((id) => !targets.includes(id) && repeats(eventView(fold, id)?.body, said as string[]));
+}
+
+function repeats(body: Body | null | undefined, said: readonly string[]): boolean {
+  const texts = [body?.value, body?.content, body?.hook, body?.text, body?.home, ...(body?.names ?? [])];
+  return texts.some((text) => text !== undefined && said.some((one) => text.includes(one)));
 }
 
 /** Its body went with a purge that counts no more: what that one said of it still holds. */

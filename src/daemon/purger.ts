@@ -71,12 +71,21 @@ export function createPurger(options: PurgerOptions): Purger {
     due,
     async carryOut(progress) {
       await forgetVoided(lock.home, trust());
-      const some = due().length > 0;
+      const some = due().length > 0 || beliefs.book.covered().length > 0;
       if (some) await gate.alone(() => queue.alone(() => work(progress)));
       return some;
     },
-    faults: () => (fault === undefined ? [] : [{ kind: 'PURGE_DUE', detail: sentence(due().length, fault) }]),
+    faults: () =>
+      [
+        ...(fault === undefined ? [] : [sentence(due().length, fault)]),
+        ...beliefs.book.covered().map((host) => `${comeBack(host)}; next: memctl rebuild`),
+      ].map((detail) => ({ kind: 'PURGE_DUE', detail })),
   };
+}
+
+/** Somebody put an old branch back, with git or from a backup. */
+function comeBack(host: string): string {
+  return `log ${host} holds bodies again that are purged`;
 }
 
 function sentence(due: number, { message }: OperatingError): string {

@@ -153,7 +153,9 @@ async function takeTrustOf(
   { node, connection }: Means,
 ): Promise<Result<TrustFetched, FetchPackFault | 'TRUST_SHAPE'>> {
   const holds = (id: string): boolean => node.holdsTrustOp(id);
-  const fetched = await fetchTrust({ connection, repository: node.repository, commit: oid, holds, deadlineMs });
+  const { repository } = node;
+  // Admitting it is not part of this: a purge among the ops waits for everybody who uses objects.
+  const fetched = await using(node, () => fetchTrust({ connection, repository, commit: oid, holds, deadlineMs }));
   if (!fetched.ok) return fetched;
   const { ops, bad } = fetched.value;
   const admitted = ops.length === 0 ? undefined : await node.admitTrust(ops, peer);

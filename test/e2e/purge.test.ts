@@ -47,7 +47,14 @@ async function tellSecret(host: BenchHost): Promise<string> {
       JSON.stringify({ kind: 'lesson', subject: `lesson/rule-${from + n}`, content: `rule ${from + n}` }),
     ).join('\n');
   await host.append(lessons(0));
-  const leak = { kind: 'assert', subject, content: `the key is ${secret}`, value: secret, hook: secret, text: secret };
+  const leak = {
+    kind: 'assert',
+    subject,
+    content: `the key is ${secret}`,
+    value: 'gate-nine',
+    hook: secret,
+    text: secret,
+  };
   await host.append(JSON.stringify({ ...leak, names: [secret], home: `file:${secret}.md` }));
   await host.append(lessons(40));
   const id = await idOf(host);
@@ -69,7 +76,7 @@ async function expectSound(host: BenchHost): Promise<void> {
   expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ok: true, problems: [] });
 }
 
-describe('a purge on one host', () => {
+describe('a purge on one host', { timeout: 90_000 }, () => {
   let alpha: BenchHost;
   let id = '';
   let purged: Purged;
@@ -78,6 +85,8 @@ describe('a purge on one host', () => {
     alpha = await bench.lay('alpha');
     await alpha.json('init', '--host', 'alpha', '--listen', alpha.address);
     id = await tellSecret(alpha);
+    const echo = { kind: 'lesson', subject: 'lesson/echo', content: 'go through gate-nine' };
+    await alpha.append(JSON.stringify(echo));
     await alpha.start();
     await alpha.ctl('index');
     // What a home may hold beside: a hand edit of a view, an edit that was kept, a database that was given up.
@@ -109,6 +118,7 @@ describe('a purge on one host', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`by host alpha`) });
     expect(`${stdout}${stderr}`, 'what it says is never said again').not.toContain(secret);
     expect(stderr).toMatch(/cited by [0-9a-f]{12}/);
+    expect(stderr).toMatch(/ALSO SAID by [0-9a-f]{12}/);
     purged = JSON.parse(stdout) as Purged;
     expect(purged).toMatchObject({ targets: [id], done: true, unconfirmed: [] });
     const lines = git(alpha, 'show', 'log/alpha:00/00/00.jsonl') + git(alpha, 'log', '--format=%B', 'log/alpha');
@@ -255,7 +265,7 @@ const stages: readonly ((before: Moment, now: Moment) => boolean)[] = [
   (_before, now) => now.note,
 ];
 
-describe('a purge that is interrupted', () => {
+describe('a purge that is interrupted', { timeout: 90_000 }, () => {
   test('a memd that is killed anywhere in it finishes it when it starts again', { timeout: 180_000 }, async () => {
     const model = await bench.lay('killed-model');
     await model.json('init', '--host', 'alpha', '--listen', '127.0.0.1:0');
@@ -297,7 +307,41 @@ describe('a purge that is interrupted', () => {
   });
 });
 
-describe('a purge in a mesh', () => {
+describe('a body that is brought back by hand', { timeout: 90_000 }, () => {
+  test('counts for nothing, is told, refused as an append, and goes again with the next rebuild', async () => {
+    const host = await bench.lay('brought-back');
+    await host.json('init', '--host', 'alpha', '--listen', '127.0.0.1:0');
+    const id = await tellSecret(host);
+    const { event } = await host.json<{ event: unknown }>('show', id);
+    const old = join(bench.folder(), 'old.git');
+    cpSync(host.repository, old, { recursive: true });
+    await host.json('purge', id, '--reason', 'secret', '--yes');
+    const env = childEnvironment({ GIT_ALLOW_PROTOCOL: 'file' });
+    const fetch = ['--git-dir', host.repository, 'fetch', '-q', `file://${old}`, '+log/alpha:log/alpha'];
+    execFileSync('git', fetch, { env, stdio: 'pipe' });
+    expect(await host.json('rebuild')).toMatchObject({ events: 82 });
+    await expectSound(host);
+    execFileSync('git', fetch, { env, stdio: 'pipe' });
+    await host.start();
+    expect((await host.ctl('recall', subject)).code).toBe(7);
+    expect(await host.refusedVerify()).toEqual([expect.stringContaining('PURGE_DUE')]);
+    expect(await host.json('status')).toMatchObject({ alarms: [{ kind: 'PURGE_DUE' }] });
+    await host.json('rebuild');
+    expect(await host.json('status')).toMatchObject({ alarms: [] });
+    await expectSound(host);
+    const body = JSON.stringify(event);
+    const api = await host.api();
+    const key = join(bench.folder(), 'config/memd/operator_ed25519');
+    const file = join(bench.folder(), 'body');
+    writeFileSync(file, body);
+    execFileSync('ssh-keygen', ['-Y', 'sign', '-q', '-f', key, '-n', 'memd-event', file], { stdio: 'pipe' });
+    const sshsig = readFileSync(`${file}.sig`, 'utf8').replace(/-----[^\n]*|\n/g, '');
+    expect(await api.call('sign.submit', { body, sshsig })).toMatchObject({ error: { code: 'EVENT_PURGED' } });
+    await host.stop();
+  });
+});
+
+describe('a purge in a mesh', { timeout: 90_000 }, () => {
   test('a host that receives the op does the same, to the same commit and root, and is named until it has', async () => {
     const [alpha, beta] = await Promise.all([bench.lay('mesh-alpha'), bench.lay('mesh-beta')]);
     const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'mesh-alpha', '--listen', alpha.address);

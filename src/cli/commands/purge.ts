@@ -79,7 +79,7 @@ async function purge(
 
 /** What will go and what it touches, never what it says. Pure. */
 function describePlan({ targets, hosts, reason }: PurgePlanJson): string[] {
-  const purged = targets.flatMap(({ skeleton, lines, supersededBy, basisOf }) => {
+  const purged = targets.flatMap(({ skeleton, lines, supersededBy, basisOf, repeatedBy }) => {
     const { id, kind, subject, scope, host, level } = skeleton;
     const where = scope === '*' ? '' : ` (scope ${scope})`;
     return [
@@ -87,6 +87,7 @@ function describePlan({ targets, hosts, reason }: PurgePlanJson): string[] {
       `  in line ${lines.map(({ log, seq }) => `${log}:${seq}`).join(', ') || '(no usable line here)'}`,
       ...(skeleton.supersedes.length === 0 ? [] : [`  it goes on superseding ${short(skeleton.supersedes)}`]),
       ...(supersededBy.length === 0 ? [] : [`  superseded by ${short(supersededBy)}`]),
+      ...(repeatedBy.length === 0 ? [] : [`  ALSO SAID by ${short(repeatedBy)}, which stay unless you name them too`]),
       ...(basisOf.length === 0 ? [] : [`  cited by ${short(basisOf)}, which stay: read whether they repeat it`]),
     ];
   });

@@ -134,6 +134,7 @@ Examples:
         host: name,
         ...(options.at === undefined ? {} : { seq: seqOf(options.at) }),
       });
+      await requireNews(cli, name, pin);
       const id = await approveOp(cli, {
         op: 'host-revoke',
         args: { name, pin },
@@ -152,6 +153,18 @@ Examples:
 function describeRevocation({ output }: Cli, name: string, pin: PlaceJson): void {
   output.note(`host ${name}: lines up to ${pin.seq} stand (link ${pin.link.slice(0, 12)}); later ones never count`);
   output.note('its name cannot be used again; other hosts refuse its connections from now on');
+}
+
+/** A second revocation takes back more, or it is none. */
+async function requireNews(cli: Cli, name: string, pin: PlaceJson): Promise<void> {
+  const host = (await cli.call('charter', {})).hosts.find((one) => one.host === name);
+  if (host?.status !== 'revoked' || host.end === null || pin.seq < host.end) return;
+  throw new Refusal({
+    code: 'OP_REFUSED',
+    message: `host ${name} is revoked already, by trust op ${host.op.slice(0, 12)}: its lines up to ${host.end} stand`,
+    hint: '--at SEQ with a lower number takes back more; nothing was signed',
+    exit: 6,
+  });
 }
 
 function seqOf(text: string): number {

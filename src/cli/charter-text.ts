@@ -49,9 +49,11 @@ function describeDelegation(one: DelegationJson): string {
 }
 
 /** One op in a line: what became of it, what it is, what about, by whom, when. */
-export function describeOp({ op, kind, items, by, at, status }: OpJson): string {
+export function describeOp({ op, kind, items, by, at, status, voidedBy }: OpJson): string {
   const about = items.length > 3 ? `${items.slice(0, 3).join(' ')} and ${items.length - 3} more` : items.join(' ');
-  return `${status === 'counted' ? 'op' : `${status.toUpperCase()} op`} ${shortId(op)}: ${kind} ${about} by ${by.signer}, ${at}`;
+  const who = by.signer === '' ? '' : ` by ${by.signer}, ${at}`;
+  const why = voidedBy.length === 0 ? '' : `, not known to the revocation ${voidedBy.map(shortId).join(', ')}`;
+  return `${status === 'counted' ? 'op' : `${status.toUpperCase()} op`} ${shortId(op)}: ${kind} ${about}${who}${why}`;
 }
 
 /** A signer in a line, and one for every revocation in force. */

@@ -293,11 +293,15 @@ export interface ItemJson {
   readonly conflicts: readonly AlarmJson[];
 }
 
-/** `void`: valid, but its approver was revoked before it. `unsupported`: this version cannot apply it. */
+/**
+ * `void`: valid, but revocations (`voidedBy`) of its approver do not know it. `idle`: a revocation that ends nobody.
+ * `unsupported`: of a later version. A fork-proof has no approver: there `by` and `at` are empty.
+ */
 export interface OpJson extends OriginJson {
   readonly kind: string;
   readonly items: readonly string[];
-  readonly status: 'counted' | 'void' | 'unsupported';
+  readonly status: 'counted' | 'void' | 'idle' | 'unsupported';
+  readonly voidedBy: readonly string[];
 }
 
 export interface DelegationJson extends OriginJson {

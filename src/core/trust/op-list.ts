@@ -1,4 +1,4 @@
-/** Which ops of a trust set count, and which would not any more, for people to read. Source: docs/fold.md T1. */
+/** Which ops of a trust set would not count any more, for people to read. Source: docs/fold.md T1. */
 import type { Evaluation } from './items.ts';
 import type { TrustBody } from './op.ts';
 import { placeIn } from './preview.ts';
@@ -6,7 +6,7 @@ import { evaluationOf, type TrustSet } from './set.ts';
 import { counts } from './standing.ts';
 
 /** Ids of the valid ops that count now. Pure. */
-export function countedOpIds(set: TrustSet): ReadonlySet<string> {
+function countedOpIds(set: TrustSet): ReadonlySet<string> {
   const evaluation = evaluationOf(set);
   return evaluation === undefined ? new Set() : countedIn(evaluation);
 }

@@ -4,6 +4,7 @@ import type { Auth } from '../../core/event.ts';
 import { parseLine } from '../../core/line.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import { trustNamespace, trustOpMessage } from '../../core/trust/op.ts';
+import { keptOp } from '../../core/trust/set.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
 import { streamLog } from '../../store/log-store.ts';
 import type { StateDatabase } from '../../store/database.ts';
@@ -25,7 +26,7 @@ export async function approvals(engine: Engine, database: StateDatabase, prefix:
 
 function approvalsOfOp(engine: Engine, id: string): ApprovalsJson {
   const { set } = engine.trust();
-  const op = set.held.get(id)?.op ?? set.unsupported.get(id);
+  const op = keptOp(set, id);
   if (op === undefined || op.auth === null) return { id, namespace: trustNamespace, message: '', approvals: [] };
   const message = trustOpMessage(op.body);
   const { auth } = op;

@@ -1,7 +1,7 @@
 /** charter: what the trust set amounts to, with the op behind every item. */
 import type { Charter, Origin } from '../../core/trust/charter.ts';
 import type { Approver, TrustBody } from '../../core/trust/op.ts';
-import { countedOpIds } from '../../core/trust/op-list.ts';
+import { opNotes } from '../../core/trust/history.ts';
 import { byText } from '../../core/trust/register.ts';
 import type { TrustSet } from '../../core/trust/set.ts';
 import type { StateDatabase } from '../../store/database.ts';
@@ -78,23 +78,28 @@ function signerList(charter: Charter, from: Originate): SignerJson[] {
   return signers.toSorted((left, right) => left.rank - right.rank || (left.op < right.op ? -1 : 1));
 }
 
-/** Every op that is held, ancestors first, those that this version cannot apply last. */
+/** Every op that is held, ancestors first; then fork-proofs, which nobody approves, and ops of later versions. */
 export function opList(set: TrustSet): readonly OpJson[] {
-  const counted = countedOpIds(set);
-  const valid = Array.from(set.held.values(), ({ op }): OpJson => {
-    const status = counted.has(op.id) ? 'counted' : 'void';
-    return { ...opOf(op.id, op.body), items: itemsOfBody(op.body), status };
+  const notes = new Map(opNotes(set).map((note) => [note.id, note]));
+  const valid = Array.from(set.held.values(), ({ op: { id, body } }): OpJson => {
+    const { counts = false, voidedBy = [], inForce = null } = notes.get(id) ?? {};
+    const status = !counts ? 'void' : inForce === false ? 'idle' : 'counted';
+    return { ...opOf(id, body), items: itemsOfBody(body), status, voidedBy };
+  });
+  const forks = Array.from(set.forks.values(), ({ id, body }): OpJson => {
+    const proof = { kind: body.op, by: { signer: '', key: '' }, at: '' };
+    return { op: id, ...proof, items: [`host:${body.host}`], status: 'counted', voidedBy: [] };
   });
   const unsupported = Array.from(set.unsupported.values(), ({ id, body }): OpJson => {
-    return { ...opOf(id, body), items: [], status: 'unsupported' };
+    return { ...opOf(id, body), items: [], status: 'unsupported', voidedBy: [] };
   });
-  return [...valid, ...unsupported];
+  return [...valid, ...forks, ...unsupported];
 }
 
 function opOf(
   id: string,
   body: { readonly op: string; readonly by: Approver; readonly at: string },
-): Omit<OpJson, 'items' | 'status'> {
+): Omit<OpJson, 'items' | 'status' | 'voidedBy'> {
   const { signer, key } = body.by;
   return { op: id, kind: body.op, by: { signer, key }, at: body.at };
 }

@@ -128,7 +128,7 @@ describe('the local socket', () => {
     ['trust.submit', { body: '{"by":5}', sshsig: 'x' }, 'OP_REFUSED'],
     ['trust.submit', { body: '['.repeat(100_000), sshsig: 'x' }, 'OP_REFUSED'],
     ['trust.draft', { op: 'host-add', args: {}, key: 'x' }, 'SIGNER_UNKNOWN'],
-    ['trust.draft', { op: 'host-revoke', args: {}, key: 'x' }, 'BAD_REQUEST'],
+    ['trust.draft', { op: 'host-rename', args: {}, key: 'x' }, 'BAD_REQUEST'],
   ];
   test('every method answers nonsense with a code and one sentence, and nothing is written', async () => {
     const api = await alpha.api();

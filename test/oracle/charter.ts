@@ -1,44 +1,43 @@
 /**
  * A second charter, written from the sentences of docs/fold.md T and from nothing else: plain sets, no index, no bit
- * sets, no sharing with src/core/trust. Slow and meant to be obviously right. It takes well-formed op texts.
+ * sets, no sharing with src/core/trust. Slow and meant to be obviously right. It takes well-formed op texts, and no more
+ * void ops than are kept (T1.8).
  */
 import { createHash } from 'node:crypto';
 import { parseSshPublicKey } from '../../src/crypto/ssh-key.ts';
 import { verifySshsig } from '../../src/crypto/sshsig.ts';
-
-interface OracleBody {
-  readonly mesh?: string;
-  readonly op: string;
-  readonly by: { readonly signer: string; readonly key: string };
-  readonly prev: readonly string[];
-  readonly name: string;
-  readonly [argument: string]: unknown;
-}
-
-export interface OracleOp {
-  readonly id: string;
-  readonly sshsig: string;
-  readonly message: string;
-  readonly body: OracleBody;
-}
-
-/** What an op says about an item: the fields that T2.4 compares, and the keys among them. */
-interface Saying {
-  readonly op: OracleOp;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
+import { forksOf, isForkProof, readOracleFork, validForks, type OracleFork } from './charter-forks.ts';
+import { agreed, hostItem, isDisputed, type HostItem } from './charter-items.ts';
+import {
+  approverOf,
+  byId,
+  countedAbout,
+  counts,
+  descendsFrom,
+  sayings,
+  sha256,
+  sortText,
+  type OracleBody,
+  type OracleOp,
+  type Saying,
+  type View,
+} from './charter-ops.ts';
 
 export interface OracleCharter {
   readonly valid: readonly string[];
+  readonly counted: readonly string[];
   readonly items: Readonly<Record<string, unknown>>;
+  readonly delegations: readonly string[];
+  readonly purges: Readonly<Record<string, string>>;
   readonly alarms: readonly string[];
   readonly trustHash: string;
 }
 
-const supported = ['genesis', 'host-add', 'signer-add', 'class-add'];
-const sortText = (texts: Iterable<string>): string[] => [...texts].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-
+const ofThisVersion = new Set(
+  'genesis host-add host-rekey host-revoke signer-add signer-revoke class-add audience-add policy-set delegate purge'.split(
+    ' ',
+  ),
+);
 /** Reads an op text. The body is the rest of the text after the approval, which holds no quote that could mislead. */
 export function readOracleOp(text: string): OracleOp {
   const message = text.slice(text.indexOf(',"body":') + 8, -1);
@@ -46,205 +45,291 @@ export function readOracleOp(text: string): OracleOp {
   return { id: sha256(message), sshsig: auth.sshsig, message, body };
 }
 
-/** Everything T1 and T2 say about a set of op texts, whatever their order. */
+/** Everything T says about a set of op texts, whatever their order. */
 export function oracleCharter(meshId: string, texts: readonly string[]): OracleCharter {
-  const offered = texts.map(readOracleOp);
+  const offered = texts.filter((text) => !isForkProof(text)).map(readOracleOp);
+  const ancestors = new Map<string, ReadonlySet<string>>();
   const valid = new Map<string, OracleOp>();
   const unsupported = new Map<string, OracleOp>();
   // T1.2, T1.3: what is valid can only become more, so go round until nothing is added.
   for (let before = -1; before !== valid.size;) {
     before = valid.size;
     for (const op of offered) {
-      if (valid.has(op.id) || !isValid(meshId, valid, op)) continue;
-      if (isSupported(op)) valid.set(op.id, op);
+      if (valid.has(op.id) || !isValid(meshId, { valid, ancestors }, op)) continue;
+      if (ofThisVersion.has(op.body.op)) valid.set(op.id, op);
       else unsupported.set(op.id, op);
     }
   }
-  const view = [...valid.values()];
+  const view = viewOf([...valid.values()], ancestors);
+  const forks = validForks(meshId, valid, texts.filter(isForkProof).map(readOracleFork));
+  return { valid: sortText(valid.keys()), ...charterOf(view, forks, [...unsupported.values()]) };
+}
+
+function charterOf(view: View, forks: readonly OracleFork[], later: readonly OracleOp[]): Omit<OracleCharter, 'valid'> {
   const items: Record<string, unknown> = {};
-  const alarms: string[] = [...unsupported.values()].map((op) => `OP_UNSUPPORTED ${op.body.op}`);
-  for (const item of sortText(new Set(view.flatMap((op) => Object.keys(sayings(op)))))) {
+  const live = later.filter((op) => view.ranks.has(approverOf(op)) && !view.force.has(approverOf(op)));
+  const alarms = live.map((op) => `OP_UNSUPPORTED ${op.body.op}`); // T1.10
+  const cuts: [string, number][] = [];
+  for (const item of sortText(new Set(view.ops.flatMap((op) => Object.keys(sayings(op)))))) {
     const value = valueOf(view, item);
     if (isForked(view, item)) alarms.push(`CHARTER_FORK ${item}`);
     if (value === 'held') alarms.push(`KEY_REUSED ${item}`);
-    else if (value !== null) items[item] = value.fields;
+    else if (value !== null) {
+      items[item] = { ...value.fields, ...besides(view, item, value) };
+      const fork = item.startsWith('host:') ? forksOf(hostItem(view, item) as HostItem, item, forks) : null;
+      if (fork === null) continue;
+      cuts.push([item.slice(5), fork]);
+      alarms.push(`LOG_FORKED ${item}`);
+      const host = items[item] as { end: number | null };
+      items[item] = { ...host, status: 'forked', fork, end: Math.min(host.end ?? fork - 1, fork - 1) };
+    }
   }
+  const counted = view.ops.filter((op) => counts(view, op)).toSorted(byId);
+  const delegations = counted.filter(
+    (op) => op.body.op === 'delegate' && hasKey(items[`host:${op.body['host'] as string}`], op),
+  );
+  const list = [...sortText(view.ops.map(({ id }) => id)), ...cuts.toSorted(([a], [b]) => (a < b ? -1 : 1))];
   return {
-    valid: sortText(valid.keys()),
+    counted: counted.map(({ id }) => id),
     items,
+    delegations: delegations.map(({ id }) => id),
+    purges: purgesOf(view, counted),
     alarms: sortText(alarms),
-    trustHash: sha256(JSON.stringify(sortText(valid.keys()))),
+    trustHash: sha256(JSON.stringify(list)), // T1.11
   };
+}
+
+/** What the charter tells of an item beside what its op says. */
+function besides(view: View, item: string, value: Saying): object {
+  if (item.startsWith('host:')) {
+    const { address, spans, pins, end, revoked } = hostItem(view, item) as HostItem;
+    return { pin: undefined, address, status: revoked ? 'revoked' : 'active', spans, pins, end, fork: null };
+  }
+  if (!item.startsWith('signer:')) return {};
+  const name = value.op.body.op === 'genesis' ? item.slice(7) : value.op.body.name;
+  const force = view.force.get(`${name} ${fingerprint(value.fields['key'] as string)}`) ?? [];
+  return { revocations: sortText(force.map(({ id }) => id)) };
+}
+
+/** T2.11. */
+function hasKey(host: unknown, op: OracleOp): boolean {
+  const spans = (host as { spans?: readonly (readonly [string, number, number | null])[] } | undefined)?.spans ?? [];
+  return spans.some(([key]) => key === op.body['key']);
+}
+
+/** T5.1. */
+function purgesOf(view: View, counted: readonly OracleOp[]): Record<string, string> {
+  const purges: Record<string, string> = {};
+  for (const op of counted) {
+    if (op.body.op !== 'purge') continue;
+    const before = viewOf(
+      sortText(view.ancestors.get(op.id) ?? []).map((id) => view.ops.find((one) => one.id === id) as OracleOp),
+      view.ancestors,
+    );
+    const { fields } = valueOf(before, `signer:${op.body.by.signer}`) as Saying;
+    for (const { id, subject } of op.body['targets'] as { id: string; subject: string }[])
+      if (!(id in purges) && covers(fields['scopes'] as string[], subject)) purges[id] = op.id;
+  }
+  return purges;
 }
 
 // ---- T1
 
-function isValid(meshId: string, held: ReadonlyMap<string, OracleOp>, op: OracleOp): boolean {
-  if (op.body.op === 'genesis')
-    return op.id === meshId && isSupported(op) && verifies(op, (op.body['signer'] as { key: string }).key); // T1.1
-  if (op.body.mesh !== meshId || !op.body.prev.every((id) => held.has(id))) return false;
-  const view = sortText(ancestorsOf(held, op)).map((id) => held.get(id) as OracleOp);
+interface Known {
+  readonly valid: ReadonlyMap<string, OracleOp>;
+  readonly ancestors: Map<string, ReadonlySet<string>>;
+}
+
+function isValid(meshId: string, { valid, ancestors }: Known, op: OracleOp): boolean {
+  if (op.body.op === 'genesis') {
+    ancestors.set(op.id, new Set());
+    return op.id === meshId && verifies(op, (op.body['signer'] as { key: string }).key); // T1.1
+  }
+  if (op.body.mesh !== meshId || !op.body.prev.every((id) => valid.has(id))) return false;
+  const older = new Set(op.body.prev.flatMap((id) => [id, ...(ancestors.get(id) ?? [])]));
+  ancestors.set(op.id, older);
+  const view = viewOf(
+    [...older].map((id) => valid.get(id) as OracleOp),
+    ancestors,
+  );
   const signer = valueOf(view, `signer:${op.body.by.signer}`); // T1.2a
   if (signer === null || signer === 'held') return false;
   const key = signer.fields['key'] as string;
   const scopes = signer.fields['scopes'] as string[];
-  if (fingerprint(key) !== op.body.by.key) return false;
+  if (fingerprint(key) !== op.body.by.key || (view.force.get(approverOf(op)) ?? []).length > 0) return false;
   if (!scopes.includes(op.body.op === 'purge' ? 'purge' : 'charter')) return false; // T1.2b
-  if (isSupported(op)) {
-    if (op.body.op === 'signer-add' && !(op.body['scopes'] as string[]).every((scope) => grants(scopes, scope)))
-      return false; // T1.2c
-    if (op.body.op !== 'class-add') {
-      const item = Object.keys(sayings(op))[0] as string; // T1.2d
-      if (countedAbout(view, item).length > 0 && !isForked(view, item)) return false;
+  return (!ofThisVersion.has(op.body.op) || maySay(view, op, scopes)) && verifies(op, key); // T1.2i
+}
+
+/** T1.2 c to h. */
+function maySay(view: View, op: OracleOp, scopes: readonly string[]): boolean {
+  const { body } = op;
+  const isFree = (item: string): boolean => countedAbout(view, item).length === 0;
+  const host = hostItem(view, `host:${body.name}`);
+  switch (body.op) {
+    case 'signer-add': {
+      const item = `signer:${body.name}`;
+      return (
+        (body['scopes'] as string[]).every((scope) => grants(scopes, scope)) && (isFree(item) || isForked(view, item))
+      );
     }
+    case 'host-add':
+      return isFree(`host:${body.name}`) || (isForked(view, `host:${body.name}`) && host === null);
+    case 'host-rekey': {
+      const pin = body['pin'] as { seq: number; link: string };
+      const last = host?.linePins.at(-1);
+      return (
+        host !== null &&
+        !host.revoked &&
+        !countedAbout(view, `host:${body.name}`).some(({ fields }) => fields['sign'] === body['sign']) &&
+        (last === undefined || pin.seq > last[0] || (pin.seq === last[0] && pin.link === last[1]))
+      );
+    }
+    case 'host-revoke':
+      return !isFree(`host:${body.name}`);
+    case 'delegate': {
+      const value = valueOf(view, `host:${body['host'] as string}`);
+      const isRevoked = hostItem(view, `host:${body['host'] as string}`)?.revoked;
+      if (value === null || value === 'held' || isRevoked === true) return false;
+      return value.fields['sign'] === body['key'] && (body['subjects'] as string[]).every((one) => grants(scopes, one));
+    }
+    case 'signer-revoke':
+      return mayRevoke(view, op);
+    default:
+      return true;
   }
-  return verifies(op, key); // T1.2e
 }
 
-function ancestorsOf(held: ReadonlyMap<string, OracleOp>, op: OracleOp): Set<string> {
-  const ancestors = new Set<string>(op.body.prev);
-  for (const id of ancestors) for (const older of held.get(id)?.body.prev ?? []) ancestors.add(older); // sets grow while walked
-  return ancestors;
+function mayRevoke(view: View, op: OracleOp): boolean {
+  const named = [...view.ranks].filter(([approver]) => approver.startsWith(`${op.body.name} `));
+  const own = view.ranks.get(approverOf(op)) as readonly [number, string];
+  const isSenior = named.some(([, rank]) => before(own, rank));
+  const others = charterSigners(view).filter((name) => name !== op.body.name);
+  return named.length > 0 && (op.body.by.signer === op.body.name || isSenior) && others.length > 0;
 }
 
-function descendsFrom(view: readonly OracleOp[], younger: OracleOp, older: OracleOp): boolean {
-  return ancestorsOf(new Map(view.map((op) => [op.id, op])), younger).has(older.id);
+/** T1.4 to T1.6: nobody is revoked; then one revocation after the other comes into force, and all is looked at anew. */
+function viewOf(ops: readonly OracleOp[], ancestors: ReadonlyMap<string, ReadonlySet<string>>): View {
+  let view: View = explore({ ops, ancestors, ranks: new Map(), force: new Map() });
+  const settled = new Set<string>();
+  for (;;) {
+    const next = [...view.ranks]
+      .filter(([who]) => !settled.has(who))
+      .sort(([, a], [, b]) => (before(a, b) ? -1 : 1))[0];
+    if (next === undefined) return view;
+    const [who, rank] = next;
+    settled.add(who);
+    const named = ops
+      .filter((op) => op.body.op === 'signer-revoke' && who.startsWith(`${op.body.name} `))
+      .toSorted(byId);
+    const isSenior = (op: OracleOp): boolean => before(view.ranks.get(approverOf(op)) ?? [Infinity, ''], rank);
+    for (const op of named) if (approverOf(op) !== who && isSenior(op) && counts(view, op)) view = force(view, who, op);
+    const bounds = view.force.get(who) ?? [];
+    const own = named.filter((op) => approverOf(op) === who && bounds.every((cut) => descendsFrom(view, cut, op)));
+    for (const op of own) view = force(view, who, op);
+  }
 }
 
-/** T1.4: approver → [number, id that orders equal numbers]. */
-function ranksIn(view: readonly OracleOp[]): Map<string, [number, string]> {
-  const ranks = new Map<string, [number, string]>();
-  for (const op of view) if (op.body.op === 'genesis') ranks.set(approverOf(op), [0, op.id]);
+function force(view: View, who: string, op: OracleOp): View {
+  const more = explore({ ...view, force: new Map([...view.force, [who, [...(view.force.get(who) ?? []), op]]]) });
+  return charterSigners(more).length === 0 ? view : more;
+}
+
+/** T1.4. */
+function explore(view: View): View {
+  const ranks = new Map<string, readonly [number, string]>();
+  const now: View = { ...view, ranks };
+  for (const op of view.ops) if (op.body.op === 'genesis') ranks.set(approverOf(op), [0, op.id]);
   for (let number = 1; ; number += 1) {
     const found = new Map<string, string>();
-    for (const op of view) {
-      if (op.body.op !== 'signer-add' || ranks.get(approverOf(op))?.[0] !== number - 1) continue;
+    for (const op of view.ops) {
+      if (op.body.op !== 'signer-add' || ranks.get(approverOf(op))?.[0] !== number - 1 || !counts(now, op)) continue;
       const added = `${op.body.name} ${fingerprint(op.body['key'] as string)}`;
-      if (!ranks.has(added))
-        found.set(added, sortText([op.id, ...(found.has(added) ? [found.get(added) as string] : [])])[0] as string);
+      if (!ranks.has(added)) found.set(added, sortText([op.id, found.get(added) ?? op.id])[0] as string);
     }
-    if (found.size === 0) return ranks;
+    if (found.size === 0) return now;
     for (const [approver, id] of found) ranks.set(approver, [number, id]);
   }
 }
 
-function counted(view: readonly OracleOp[]): OracleOp[] {
-  const ranks = ranksIn(view);
-  return view.filter((op) => ranks.has(approverOf(op))); // T1.5
+/** T1.7. */
+function charterSigners(view: View): string[] {
+  const names = new Set([...view.ranks.keys()].map((who) => who.slice(0, who.indexOf(' '))));
+  return [...names].filter((name) => {
+    const value = valueOf(view, `signer:${name}`);
+    if (value === null || value === 'held' || !(value.fields['scopes'] as string[]).includes('charter')) return false;
+    return (view.force.get(`${name} ${fingerprint(value.fields['key'] as string)}`) ?? []).length === 0;
+  });
 }
 
-/** T1.6, with the glob as a regular expression. */
+const before = (a: readonly [number, string], b: readonly [number, string]): boolean =>
+  a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+
+/** T1.9, with the glob as a regular expression. */
 function grants(scopes: readonly string[], wanted: string): boolean {
-  if (wanted === 'charter' || wanted === 'purge') return scopes.includes(wanted);
+  return wanted === 'charter' || wanted === 'purge' ? scopes.includes(wanted) : covers(scopes, wanted);
+}
+
+function covers(scopes: readonly string[], subject: string): boolean {
   const globs = scopes.filter((scope) => scope !== 'charter' && scope !== 'purge');
-  return globs.some((glob) => new RegExp(`^${glob.replaceAll(/[.\\/]/g, '\\$&').replaceAll('*', '.*')}$`).test(wanted));
+  return globs.some((glob) =>
+    new RegExp(`^${glob.replaceAll(/[.\\/]/g, '\\$&').replaceAll('*', '.*')}$`).test(subject),
+  );
 }
 
 // ---- T2
 
-function sayings(op: OracleOp): Record<string, Record<string, unknown>> {
-  const { name, sign, ssh, address, key, scopes, revise, claims } = op.body;
-  switch (op.body.op) {
-    case 'host-add':
-      return { [`host:${name}`]: { sign, ssh, address } };
-    case 'signer-add':
-      return { [`signer:${name}`]: { key, scopes } };
-    case 'class-add':
-      return { [`class:${name}`]: { revise, claims } };
-    case 'genesis':
-      return genesisSayings(op.body);
-    default:
-      return {};
-  }
-}
-
-function genesisSayings(body: OracleBody): Record<string, Record<string, unknown>> {
-  const host = body['host'] as Record<string, string>;
-  const signer = body['signer'] as Record<string, unknown>;
-  const said: Record<string, Record<string, unknown>> = {};
-  said[`host:${host['name']}`] = { sign: host['sign'], ssh: host['ssh'], address: host['address'] };
-  said[`signer:${signer['name'] as string}`] = { key: signer['key'], scopes: signer['scopes'] };
-  for (const [name, fields] of Object.entries(body['classes'] as Record<string, Record<string, unknown>>)) {
-    said[`class:${name}`] = { revise: fields['revise'], claims: fields['claims'] };
-  }
-  for (const [name, fields] of Object.entries(body['audiences'] as Record<string, Record<string, unknown>>)) {
-    said[`audience:${name}`] = { includes: fields['includes'] };
-  }
-  for (const [name, value] of Object.entries(body['policy'] as Record<string, unknown>))
-    said[`policy:${name}`] = { value };
-  return said;
-}
-
-function countedAbout(view: readonly OracleOp[], item: string): Saying[] {
-  return counted(view).flatMap((op) => {
-    const fields = sayings(op)[item];
-    return fields === undefined ? [] : [{ op, fields }];
-  });
-}
-
-/** T2.2 and T2.3. */
-function agreed(view: readonly OracleOp[], item: string): Saying | null {
-  const ranks = ranksIn(view);
-  const number = (saying: Saying): number => ranks.get(approverOf(saying.op))?.[0] ?? Number.POSITIVE_INFINITY;
-  let say = countedAbout(view, item);
-  if (item.startsWith('signer:')) say = say.filter((one) => say.every((other) => number(one) <= number(other)));
-  while (say.length > 0) {
-    const top = maximal(view, say);
-    const [lowest] = top.toSorted((a, b) => (a.op.id < b.op.id ? -1 : 1));
-    if (top.every((one) => same(one, lowest as Saying))) return lowest as Saying;
-    say = say.filter((one) => top.every((other) => descendsFrom(view, other.op, one.op)));
-  }
-  return null;
-}
-
-function maximal(view: readonly OracleOp[], say: readonly Saying[]): Saying[] {
-  return say.filter((one) => !say.some((other) => descendsFrom(view, other.op, one.op)));
-}
-
 /** T2.5. */
-function isForked(view: readonly OracleOp[], item: string): boolean {
-  const value = agreed(view, item);
-  return maximal(view, countedAbout(view, item)).some((one) => value === null || !same(one, value));
+function isForked(view: View, item: string): boolean {
+  const all = countedAbout(view, item);
+  if (all.some(({ op }) => op.body.op === 'host-revoke')) return false;
+  return isDisputed(view, all, agreedOn(view, item));
 }
 
-/** T2.6 on top of T2.3. */
-function valueOf(view: readonly OracleOp[], item: string): Saying | null | 'held' {
-  const value = agreed(view, item);
+/** T2.2 to T2.4. */
+function agreedOn(view: View, item: string): Saying | null {
+  if (item.startsWith('host:')) return hostItem(view, item)?.value ?? null;
+  const number = (saying: Saying): number => view.ranks.get(approverOf(saying.op))?.[0] ?? Number.POSITIVE_INFINITY;
+  const all = countedAbout(view, item);
+  const say = item.startsWith('signer:')
+    ? all.filter((one) => all.every((other) => number(one) <= number(other)))
+    : all;
+  return agreed(view, say).value;
+}
+
+/** T2.7 on top of the agreed value. */
+function valueOf(view: View, item: string): Saying | null | 'held' {
+  const value = agreedOn(view, item);
   if (value === null) return null;
   return keysIn(value.fields).every((key) => ownerOf(view, key) === item) ? value : 'held';
 }
 
-function ownerOf(view: readonly OracleOp[], key: string): string | undefined {
-  const ranks = ranksIn(view);
-  const before = (a: OracleOp, b: OracleOp): boolean => {
-    const [left, right] = [ranks.get(approverOf(a)) as [number, string], ranks.get(approverOf(b)) as [number, string]];
-    return left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]);
-  };
-  const carriers = counted(view).flatMap((op) =>
-    Object.entries(sayings(op)).flatMap(([item, fields]) => (keysIn(fields).includes(key) ? [{ op, item }] : [])),
-  );
-  const senior = carriers.filter((one) => !carriers.some((other) => before(other.op, one.op)));
+function ownerOf(view: View, key: string): string | undefined {
+  const rank = (op: OracleOp): readonly [number, string] => view.ranks.get(approverOf(op)) as readonly [number, string];
+  const carriers = view.ops
+    .filter((op) => counts(view, op))
+    .flatMap((op) =>
+      Object.entries(sayings(op)).flatMap(([item, fields]) => (keysIn(fields).includes(key) ? [{ op, item }] : [])),
+    );
+  const senior = carriers.filter((one) => !carriers.some((other) => before(rank(other.op), rank(one.op))));
   const first = senior.filter((one) => !senior.some((other) => descendsFrom(view, one.op, other.op)));
-  return first.toSorted((a, b) => (a.op.id < b.op.id ? -1 : 1))[0]?.item;
+  return first.toSorted((a, b) => byId(a.op, b.op))[0]?.item;
 }
 
 // ---- details
 
-const same = (a: Saying, b: Saying): boolean => JSON.stringify(a.fields) === JSON.stringify(b.fields);
 const keysIn = (fields: Readonly<Record<string, unknown>>): string[] =>
   ['sign', 'ssh', 'key'].flatMap((name) => (name in fields ? [fields[name] as string] : []));
-const approverOf = (op: OracleOp): string => `${op.body.by.signer} ${op.body.by.key}`;
-
-function isSupported(op: OracleOp): boolean {
-  const keys = Object.values(sayings(op)).flatMap(keysIn);
-  return supported.includes(op.body.op) && keys.every((key) => key.startsWith('ssh-ed25519 '));
-}
+const prints = new Map<string, string>();
 
 function fingerprint(key: string): string {
+  const known = prints.get(key);
+  if (known !== undefined) return known;
   const digest = createHash('sha256')
     .update(Buffer.from(key.split(' ')[1] as string, 'base64'))
     .digest('base64');
-  return `SHA256:${digest.replace(/=+$/, '')}`;
+  prints.set(key, `SHA256:${digest.replace(/=+$/, '')}`);
+  return prints.get(key) as string;
 }
 
 function verifies(op: OracleOp, keyText: string): boolean {

@@ -11,6 +11,7 @@ import { byText } from './register.ts';
 import { scopeCovers } from './scope.ts';
 import { evaluationOf, type TrustSet } from './set.ts';
 import { counts } from './standing.ts';
+import { mayCount } from './void.ts';
 
 export type * from './charter-types.ts';
 
@@ -23,7 +24,7 @@ export function charterOf(set: TrustSet): Charter {
       addItem(draft, { set, evaluation, item });
   }
   const later = [...set.unsupported.values()].toSorted((left, right) => byText(left.id, right.id));
-  for (const op of later) draft.conflicts.push(unsupportedAlarm(op));
+  for (const op of later) if (mayCount(evaluation, op)) draft.conflicts.push(unsupportedAlarm(op));
   const founder = set.held.get(set.meshId)?.op.body;
   const name = founder?.op === 'genesis' ? founder.name : '';
   const counted =

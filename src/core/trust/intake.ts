@@ -56,7 +56,7 @@ export function offer(intake: Intake, entry: PendingOp): void {
 /** Bounds what is kept beside the counted ops, and says what became of everything. */
 export function closeIntake(intake: Intake): Added {
   const overflow = trimPending(intake);
-  const { register, unsupported, dropped } = trimVoid(intake);
+  const { register, unsupported, dropped, quiet } = trimVoid(intake);
   const brought = new Set(
     [...intake.pending.values()].filter(({ op }) => intake.offered.has(op.id)).map(({ op }) => op.id),
   );
@@ -67,7 +67,7 @@ export function closeIntake(intake: Intake): Added {
     added: intake.added.filter((id) => kept.has(id)),
     pending: [...brought].toSorted(byText),
     dropped: [...intake.dropped, ...overflow, ...dropped],
-    unsupported: [...intake.loud].map(([id, op]) => ({ id, op })),
+    unsupported: [...intake.loud].flatMap(([id, op]) => (quiet.has(id) ? [] : [{ id, op }])),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type JsonValue,
 } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import { ok, refuse, type Result } from '../../crypto/result.ts';
+import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
 import { parseSshPublicKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { fitsUtf8 } from '../../crypto/text.ts';
 import type { Auth } from '../event.ts';
@@ -159,9 +159,12 @@ export function trustOpMessage(body: TrustBody | OpStem): string {
 export function finishTrustOp(
   body: TrustBody,
   approval: { readonly signer: string; readonly key: string; readonly sshsig: string },
-): Result<TrustOp, TrustOpFault> {
+): Result<ApprovedOp, TrustOpFault> {
   const { key, signer, sshsig } = approval;
-  return parseTrustOp(canonicalJson({ auth: { key, signer, sshsig }, body: body as unknown as JsonObject }));
+  const op = parseTrustOp(canonicalJson({ auth: { key, signer, sshsig }, body: body as unknown as JsonObject }));
+  if (!op.ok) return op;
+  assert(op.value.auth !== null, 'an op with an approval is no fork-proof');
+  return ok(op.value);
 }
 
 /** The text of a fork-proof. Pure. */

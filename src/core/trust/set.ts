@@ -49,7 +49,8 @@ export interface Dropped {
 /**
  * What became of ops. `added`: ids that are valid now and were not, ancestors first (pending ones of earlier calls
  * included). `pending`: ids of this call that wait for an ancestor. `dropped`: refused for good, with the reason.
- * `unsupported`: ids of this call that this version cannot apply, with the name of the op; never empty silently.
+ * `unsupported`: ids of this call that this version cannot apply, with the name of the op; never empty silently, but for
+ * void ops of revoked signers.
  */
 export interface Added {
   readonly set: TrustSet;

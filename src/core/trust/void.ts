@@ -27,20 +27,22 @@ export interface Trimmed {
   readonly register: Register;
   readonly unsupported: ReadonlyMap<string, UnsupportedOp>;
   readonly dropped: readonly Dropped[];
+  /** Ids of ops of later versions that are void: nobody need hear of them. */
+  readonly quiet: ReadonlySet<string>;
 }
 
 /** What is kept of an intake: every counted op with all its ancestors, and a bounded number of others per signer. */
 export function trimVoid({ meshId, register, unsupported }: Intake): Trimmed {
   const founder = register.byId.get(meshId);
-  if (founder === undefined || register.revokesOf.size === 0) return { register, unsupported, dropped: [] };
+  if (founder === undefined || register.revokesOf.size === 0)
+    return { register, unsupported, dropped: [], quiet: new Set() };
   const evaluation = evaluate(register, wholeView, founder);
   const blame = blameOf(evaluation);
   const kept = keptOf(evaluation, blame);
   const quota = new Map<Principal, number>();
   const later = [...unsupported].toSorted(([left], [right]) => byText(left, right));
   const within = later.filter(([, op]) => {
-    const principal = principalOf(op.body.by);
-    return isActive(evaluation.standing, principal) || take(quota, blame(principal));
+    return mayCount(evaluation, op) || take(quota, blame(principalOf(op.body.by)));
   });
   const lost = [...register.byId.values()].filter((held) => !kept.has(held));
   const dropped = [
@@ -51,7 +53,16 @@ export function trimVoid({ meshId, register, unsupported }: Intake): Trimmed {
     register: lost.length === 0 ? register : without(register, kept),
     unsupported: dropped.length === lost.length ? unsupported : new Map(within),
     dropped,
+    quiet: new Set(later.flatMap(([id, op]) => (mayCount(evaluation, op) ? [] : [id]))),
   };
+}
+
+/**
+ * True unless an op of a later version is void: no revocation that is held here can know it, since what descends from it is
+ * pending. Otherwise a revoked signer could raise alarms for ever. Pure.
+ */
+export function mayCount(evaluation: Evaluation | undefined, { body }: UnsupportedOp): boolean {
+  return evaluation !== undefined && isActive(evaluation.standing, principalOf(body.by));
 }
 
 /** Whom the ops of an approver are charged to: itself, or of one that does not exist the one that brought it. */

@@ -128,7 +128,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     );
   const proves = (ev: Ev, line: OracleLine): number => {
     const own = line.auth === null && line.log === ev.body?.host;
-    if (ev.body === null || (line.fault !== null && ev.purge === undefined)) return -1; // T5.3
+    if (ev.body === null || (line.fault !== null && ev.purge === undefined)) return -1; // R0.5
     if (line.auth !== null) return verdict(ev, line) === 'ok' && standing(ev, line.auth.signer) ? 2 : -1; // R1.2
     return own ? (isDelegated(charter, ev.body, line) ? 1 : 0) : -1; // R1.3, R1.5
   };
@@ -161,7 +161,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     return bearsAny(e) && t.body !== null && (kinds === 'all' || kinds?.includes(t.body.kind) === true);
   };
   const signedFor = (e: Ev, t: Ev): boolean =>
-    (e.purge !== undefined && e.level === 2 && charter.covers(e.purge.scopes, t.subject ?? '')) || // T5.4
+    (e.purge !== undefined && e.level === 2 && charter.covers(e.purge.scopes, t.subject ?? '')) || // R0.5
     e.lines
       .filter((line) => line.auth !== null && proves(e, line) === 2)
       .map((line) => charter.scopes(line.auth?.signer ?? ''))
@@ -259,7 +259,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
 
 function gatherEvents(charter: OracleCharter, lines: readonly OracleLine[]): ReadonlyMap<string, Ev> {
   const evs = new Map<string, Ev>();
-  const spoken = [...charter.purges].flatMap(([id, { target }]) => (target.level === 'signed' ? [id] : [])); // T5.3
+  const spoken = [...charter.purges].flatMap(([id, { target }]) => (target.level === 'signed' ? [id] : [])); // R0.5
   for (const id of [...spoken, ...lines.map((line) => line.id)]) {
     const carrying = lines.filter((line) => line.id === id);
     const purge = charter.purges.get(id);

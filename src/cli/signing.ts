@@ -90,7 +90,8 @@ export async function signFile(
   for (let left = tries; ; left -= 1) {
     const end = await runKeygen(['-Y', 'sign', '-q', '-f', key.file, '-n', namespace, file], { terminal, agent });
     if (end.code === 0) return;
-    const failure = judgeFailure(end, { file: key.file, terminal, agent: agent !== undefined, tries });
+    const event = namespace === 'memd-event';
+    const failure = judgeFailure(end, { file: key.file, terminal, agent: agent !== undefined, tries, event });
     if (failure.again && left > 1) process.stderr.write(`${lastLine(end.stderr)}\n`);
     else throw failure.refusal;
   }

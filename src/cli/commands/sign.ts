@@ -1,12 +1,13 @@
 /** sign: a person's word on a subject. It stands on every host, and nothing unsigned outweighs it. */
 import { Command, Option } from 'commander';
-import type { SignRequest } from '../../daemon/api-types.ts';
+import type { SignRequest } from '../../daemon/sign-types.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
+import { writingScope } from '../here.ts';
 import { readTextInput } from '../read-input.ts';
 import { wordList } from '../signing-options.ts';
 import { describeSigned, signEvent } from '../sign/flow.ts';
-import { signParks } from '../sign/interactive.ts';
+import { requirePerson, signParks } from '../sign/interactive.ts';
 import { finishFile, prepareFile, signPrepared } from '../sign/prepared.ts';
 
 interface Options {
@@ -78,7 +79,10 @@ export function makeCommand(cli: Cli): Command {
     .option('--event <ID>', 'approve an event as it stands')
     .option('--supersedes <IDS>', 'replace these too; a served claim is replaced only when it is named')
     .option('--leave <IDS>', 'let these served claims stand beside it')
-    .option('--scope <S>', 'the project whose park is meant; default: the one that is parked, else everywhere (*)')
+    .option(
+      '--scope <S>',
+      'the project whose park is meant, . is the one here; default: the one that is parked, else everywhere (*)',
+    )
     .option('--key <PRIVFILE>', "a signer's private key; default: the one of init")
     .option('--yes', 'do not ask before the passphrase')
     .option('--prepare <F>', 'write what is to be signed into a new file, for a machine without a mesh')
@@ -95,6 +99,7 @@ async function runSign(cli: Cli, subject: string | undefined, options: Options):
   if (subject === undefined && options.promote === undefined && options.event === undefined) {
     const other = Object.keys(options).find((name) => name !== 'key' && name !== 'yes');
     if (other !== undefined) throw usage(`--${other} says nothing without a subject: memctl sign SUBJECT …`);
+    requirePerson();
     if (cli.output.json) throw usage('the list of parks is for people: with --json name a subject');
     return signParks(cli, { key, yes });
   }
@@ -145,9 +150,10 @@ async function requestOf(subject: string | undefined, options: Options): Promise
   if (act !== 'claim' && act !== 'accept' && names.length > 0) throw usage(`--${act} takes no --${names[0]}`);
   const id = act === 'accept' || act === 'promote' || act === 'event' ? options[act] : undefined;
   if (id === undefined && subject === undefined) throw usage(`no subject is named: memctl sign SUBJECT …`);
+  const scope = options.scope === '.' ? await writingScope('.') : options.scope;
   return {
     act,
-    ...given({ subject, id, scope: options.scope, supersedes: list(options.supersedes), leave: list(options.leave) }),
+    ...given({ subject, id, scope, supersedes: list(options.supersedes), leave: list(options.leave) }),
     ...(names.length === 0 && act !== 'retract' ? {} : { fields }),
   };
 }

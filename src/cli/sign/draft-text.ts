@@ -1,5 +1,6 @@
 /** What is about to be signed, as a person reads it. Every byte of the body is shown, and nothing of it reaches the terminal raw. */
-import type { ClaimJson, SignDraftJson } from '../../daemon/api-types.ts';
+import type { ClaimJson } from '../../daemon/api-types.ts';
+import type { SignDraftJson } from '../../daemon/sign-types.ts';
 import { claimLine, saying } from '../claim-text.ts';
 
 /** Members that every body has, and that are no more than where and when. */
@@ -20,6 +21,7 @@ export function describeDraft(draft: SignDraftJson, now: number): string[] {
     ...fields.map((name) => `  ${name.padEnd(10)} ${JSON.stringify(body[name])}`),
     ...group('  replaces', draft.replaces, now),
     ...draft.unknown.map((id) => `  replaces ${id}, which is not known here`),
+    ...group('  was withdrawn by', draft.withdrawnBy, now),
     ...group('  agrees with it, and stays', draft.agrees, now),
     ...group('  says otherwise, and stays beside it', draft.leaves, now),
     ...group('  stays open', draft.questions, now),

@@ -1,6 +1,7 @@
 /** memctl sign without arguments: the parks one by one, on a terminal. */
 import { isCancel, select, text } from '@clack/prompts';
-import type { ClaimJson, ParkJson, SignRequest } from '../../daemon/api-types.ts';
+import type { ClaimJson, ParkJson } from '../../daemon/api-types.ts';
+import type { SignRequest } from '../../daemon/sign-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import { describeError } from '../../daemon/describe-error.ts';
 import { Refusal } from '../../daemon/refusal.ts';
@@ -15,22 +16,49 @@ const screen = { output: process.stderr } as const;
 
 /** Goes on until nothing is parked or the person has had enough. What is refused is said, and the list comes again. */
 export async function signParks(cli: Cli, options: SignOptions): Promise<void> {
-  if (!process.stdin.isTTY) throw needsTerminal();
   for (;;) {
     const { parks } = await cli.call('parks', {});
     if (parks.length === 0) return say('no parks: nothing that is known here contradicts anything else');
     const park = await choosePark(parks);
     if (park === undefined) return;
-    const request = await chooseAnswer(park);
-    if (request === undefined) continue;
-    try {
-      const signed = await signEvent(cli, request, options);
-      cli.output.result(signed, () => describeSigned(signed));
-    } catch (error) {
-      const { message, hint } = describeError(error);
-      say(`${message}${hint === undefined ? '' : `\n  next: ${hint}`}`);
-    }
+    let request = await chooseAnswer(park);
+    while (request !== undefined) request = await signOne(cli, request, options);
   }
+}
+
+/** @returns the request as the person widened it, to be tried again; undefined when it is done, or was given up. */
+async function signOne(cli: Cli, request: SignRequest, options: SignOptions): Promise<SignRequest | undefined> {
+  try {
+    const signed = await signEvent(cli, request, options);
+    cli.output.result(signed, () => describeSigned(signed));
+    return undefined;
+  } catch (error) {
+    const { code, message, hint = '' } = describeError(error);
+    if (code === 'SERVED_CLAIM') return nameReached(request, message, hint);
+    say(`${message}${hint === '' ? '' : `\n  next: ${hint}`}`);
+    return undefined;
+  }
+}
+
+/** What would be reached beyond the park is named by the person, or left, or nothing is done. */
+async function nameReached(request: SignRequest, message: string, hint: string): Promise<SignRequest | undefined> {
+  say(message);
+  const ids = /--supersedes ([0-9a-f,]+)/.exec(hint)?.[1]?.split(',') ?? [];
+  const { supersedes = [], leave = [] } = request;
+  const known = new Set([...supersedes, ...leave]);
+  if (ids.every((id) => known.has(id))) return undefined;
+  const chosen = await select({
+    message: `What about ${ids.join(', ')}?`,
+    options: [
+      { value: 'replace', label: 'replace it too' },
+      { value: 'leave', label: 'let it stand beside' },
+      { value: '', label: 'sign nothing' },
+    ],
+    initialValue: '',
+    ...screen,
+  });
+  if (chosen === 'replace') return { ...request, supersedes: [...supersedes, ...ids] };
+  return chosen === 'leave' ? { ...request, leave: [...leave, ...ids] } : undefined;
 }
 
 async function choosePark(parks: readonly ParkJson[]): Promise<ParkJson | undefined> {
@@ -132,8 +160,10 @@ function say(words: string): void {
   process.stderr.write(`${terminalText(words)}\n`);
 }
 
-function needsTerminal(): Refusal {
-  return new Refusal({
+/** Refuses NO_TERMINAL. */
+export function requirePerson(): void {
+  if (process.stdin.isTTY) return;
+  throw new Refusal({
     code: 'NO_TERMINAL',
     message: 'the list of parks is for a person at a terminal, and there is none; nothing was signed',
     hint: 'memctl parks, then memctl sign SUBJECT --accept ID in a terminal',

@@ -18,6 +18,8 @@ export interface Attempt {
   /** The agent of an open window was to sign. */
   readonly agent: boolean;
   readonly tries: number;
+  /** What is signed is an event, for which a window may be opened. */
+  readonly event: boolean;
 }
 
 export interface Failure {
@@ -88,7 +90,7 @@ export function judgeFailure(end: KeygenEnd, attempt: Attempt): Failure {
   if (end.signal === 'SIGINT') return final('cancelled; nothing was signed', 'nothing has changed');
   if (end.signal !== null) return final(`nobody answered in time for ${file}; nothing was signed`, 'try again');
   if (/incorrect passphrase/.test(end.stderr)) {
-    if (!terminal) return { refusal: needsTerminal(file), again: false };
+    if (!terminal) return { refusal: needsTerminal(attempt), again: false };
     const refusal = cannotSign(
       `the passphrase of ${file} was wrong ${tries} times; nothing was signed`,
       'try again, or name another key: --key FILE',
@@ -103,11 +105,13 @@ export function judgeFailure(end: KeygenEnd, attempt: Attempt): Failure {
 
 const installHint = 'install OpenSSH 8.2 or newer';
 
-function needsTerminal(file: string): Refusal {
+function needsTerminal({ file, event }: Attempt): Refusal {
+  const lacking = event ? 'there is neither a terminal nor an open window' : 'there is no terminal';
+  const orWindow = event ? ', or memctl unlock there first' : '';
   return new Refusal({
     code: 'NO_TERMINAL',
-    message: `signing with ${file} failed: it asks for a passphrase, and there is neither a terminal nor an open window`,
-    hint: 'a key with a passphrase needs a terminal: run this in one, or memctl unlock there first (for events only)',
+    message: `signing with ${file} failed: it asks for a passphrase, and ${lacking}`,
+    hint: `a key with a passphrase needs a terminal: run this in one${orWindow}`,
     exit: 6,
   });
 }

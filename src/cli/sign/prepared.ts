@@ -9,7 +9,7 @@ import { isJsonObject, parseCanonical } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { armorToBlob } from '../../crypto/sshsig.ts';
 import { systemCode } from '../../store/errors.ts';
-import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/api-types.ts';
+import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/sign-types.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { askToSign } from '../confirm.ts';
 import type { Cli } from '../context.ts';
@@ -100,7 +100,7 @@ function draftOf(file: string, text: string): SignDraftJson {
   const body = parsed.ok && isJsonObject(parsed.value) ? parseBody(parsed.value) : undefined;
   if (body?.ok !== true) throw refused(`${file} is no event that memctl sign --prepare wrote`, 'prepare it again');
   const { subject, mesh, supersedes = [] } = body.value;
-  const none = { replaces: [], agrees: [], leaves: [], questions: [] };
+  const none = { replaces: [], withdrawnBy: [], agrees: [], leaves: [], questions: [] };
   return {
     body: text,
     id: sha256Hex(text),

@@ -2,10 +2,10 @@
 import { scopeOf, type Auth, type Body } from '../../core/event.ts';
 import { eventView, type Fold } from '../../core/fold/fold.ts';
 import type { CharterSigner } from '../../core/trust/charter.ts';
-import { claimJson } from '../../core/views/claim-json.ts';
+import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import type { SignDraftJson, SignRequest } from '../api-types.ts';
+import type { SignDraftJson, SignRequest } from '../sign-types.ts';
 import type { Engine } from '../engine.ts';
 import { fullIds } from '../full-ids.ts';
 import { requireAppendable } from '../own-log.ts';
@@ -54,18 +54,25 @@ function draftJson(
   signer: CharterSigner | undefined,
 ): SignDraftJson {
   const text = canonicalJson(body as unknown as JsonValue);
+  const id = sha256Hex(text);
   const replaced = (body.supersedes ?? []).map((id) => ({ id, view: eventView(fold, id) }));
   return {
     body: text,
-    id: sha256Hex(text),
+    id,
     subject: body.subject,
     signer: signer?.name ?? null,
     mesh: body.mesh,
     existing,
-    replaces: replaced.flatMap(({ view }) => (view === undefined ? [] : (claimJson(view) ?? []))),
+    replaces: replaced.flatMap((one) => claimsAt(fold, one.id)),
     unknown: replaced.filter(({ view }) => view === undefined).map(({ id }) => id),
+    withdrawnBy: (eventView(fold, id)?.by ?? []).flatMap((one) => claimsAt(fold, one)),
     agrees: shown(replacement.agrees),
     leaves: shown(replacement.leaves),
     questions: openQuestions(fold, body.subject, scopeOf(body)),
   };
+}
+
+function claimsAt(fold: Fold, id: string): readonly ClaimJson[] {
+  const view = eventView(fold, id);
+  return view === undefined ? [] : [claimJson(view)].flatMap((claim) => claim ?? []);
 }

@@ -47,7 +47,7 @@ describe('what it replaces', () => {
     });
     expect((await world.json(['show', a2])).value).toMatchObject({ status: 'corroborates', supersededBy: [] });
     expect((await world.json(['parks'])).value).toEqual([]);
-  }, 40_000);
+  }, 120_000);
 
   test('a served claim is replaced only when it is named, and then with what says the same; or it is left', async () => {
     const world = await open();
@@ -74,7 +74,7 @@ describe('what it replaces', () => {
     const ended = await sign(world, 'ssh-route/mini', '--retract', '--content', 'nobody knows');
     expect(ended.code).toBe(0);
     expect((await world.recall('ssh-route/mini'))['status']).toBe('retracted');
-  }, 40_000);
+  }, 120_000);
 
   test('two parks of one subject: a project is settled without what holds everywhere, unless that is named', async () => {
     const world = await open();
@@ -106,7 +106,7 @@ describe('what it replaces', () => {
       status: 'served',
       claim: { value: 'new' },
     });
-  }, 40_000);
+  }, 120_000);
 
   test('more sides than one event may name: 64 at a time, and what is left is said', async () => {
     const world = await open();
@@ -119,7 +119,7 @@ describe('what it replaces', () => {
     expect(await world.recall('ssh-route/mini')).toMatchObject({ status: 'contested', claim: { value: 'right' } });
     expect((await sign(world, 'ssh-route/mini', '--retract')).value['supersedes']).toHaveLength(6);
     expect(await world.recall('ssh-route/mini')).toMatchObject({ status: 'served', claim: { value: 'right' } });
-  }, 40_000);
+  }, 120_000);
 });
 
 describe('events that were said before', () => {
@@ -151,7 +151,7 @@ describe('events that were said before', () => {
       level: 'signed',
       event: { kind: 'lesson', content: 'Quote paths', hook: 'quote', basis: [proposal] },
     });
-  }, 40_000);
+  }, 120_000);
 
   test('a promotion does not displace what is served unless that is named', async () => {
     const world = await open();
@@ -164,7 +164,16 @@ describe('events that were said before', () => {
       status: 'served',
       claim: { value: 'new', level: 'signed' },
     });
-  }, 40_000);
+  }, 120_000);
+
+  test('what was withdrawn is said before it is signed, and a signed word brings it back', async () => {
+    const world = await open();
+    const id = await append(world, claim('x'));
+    await world.run(['retract', 'ssh-route/mini', 'wrong']);
+    const { stderr } = await world.run(['sign', '--event', id, '--yes']);
+    expect(stderr).toMatch(/was withdrawn by [0-9a-f]{12}[^]*retract wrong/);
+    expect(await world.recall('ssh-route/mini')).toMatchObject({ status: 'served', claim: { id, level: 'signed' } });
+  }, 120_000);
 
   test('an event is approved once; decisions and pins too, records of the machine not', async () => {
     const world = await open();
@@ -180,7 +189,7 @@ describe('events that were said before', () => {
     expect((await sign(world, '--event', seen)).value).toMatchObject({ error: { code: 'NOTHING_TO_SIGN' } });
     expect((await sign(world, 'decision/db', '--pin')).value).toMatchObject({ kind: 'pin', supersedes: [] });
     expect((await world.run(['verify', '--deep'])).code).toBe(0);
-  }, 40_000);
+  }, 120_000);
 
   test('a body that leaves no room for an approval in its line is refused in words, and nothing ends', async () => {
     const world = await open();
@@ -200,7 +209,7 @@ describe('events that were said before', () => {
       /LINE_TOO_LONG.*lesson\/big would be \d+ bytes/,
     );
     expect((await world.run(['recall', 'lesson/big'])).code).toBe(0);
-  }, 40_000);
+  }, 120_000);
 });
 
 /** Hands in approvals over the socket of a memd; rejects with code and message of a refusal. */
@@ -252,7 +261,7 @@ describe('sign.submit takes nothing but an approval that counts', () => {
     expect(await submit(drafted, good)).toMatchObject({ id: sha256Hex(drafted), seq: 3 });
     const again = { id: sha256Hex(drafted), seq: null, notes: [expect.stringMatching(/stood here already/)] };
     expect(await submit(drafted, good)).toMatchObject(again);
-  }, 60_000);
+  }, 120_000);
 
   test('a signer whose scopes do not cover the subject hears it before signing, and who could', async () => {
     const world = await open();
@@ -267,7 +276,7 @@ describe('sign.submit takes nothing but an approval that counts', () => {
     });
     const lesson = await sign(world, 'lesson/a', '--content', 'Quote', '--key', dana);
     expect(lesson).toMatchObject({ code: 0, value: { signer: 'dana' } });
-  }, 40_000);
+  }, 120_000);
 
   test('what looks like a secret is refused before anybody is asked for a passphrase', async () => {
     const world = await open();
@@ -283,7 +292,7 @@ describe('sign.submit takes nothing but an approval that counts', () => {
       `aws_access_key_id = ${secret} aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzzzzz`,
     );
     expect({ code, value }).toMatchObject({ code: 6, value: { error: { code: 'SECRET_FOUND' } } });
-  }, 40_000);
+  }, 120_000);
 });
 
 describe('away from the mesh', () => {
@@ -321,7 +330,7 @@ describe('away from the mesh', () => {
     expect((await world.json(['sign', '--finish', file])).value).toMatchObject({
       error: { message: expect.stringMatching(/ends with a newline/) },
     });
-  }, 60_000);
+  }, 120_000);
 
   test('memctl signs a prepared file without a home, and shows what it is first', async () => {
     const world = await open();
@@ -340,7 +349,7 @@ describe('away from the mesh', () => {
       value: { kind: 'retract' },
     });
     expect((await world.recall('ssh-route/mini'))['status']).toBe('retracted');
-  }, 40_000);
+  }, 120_000);
 });
 
 test('usage: what says nothing, or two things, is refused before a key is used', async () => {
@@ -361,4 +370,4 @@ test('usage: what says nothing, or two things, is refused before a key is used',
     expect([2, 7]).toContain(code);
     expect((value['error'] as Json)['message']).toMatch(why);
   }
-}, 60_000);
+}, 120_000);

@@ -23,7 +23,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     const recalled = await world.recall('ssh-route/mini');
     expect(recalled).toMatchObject({ status: 'served', claim: { value: 'bastion', level: 'signed', signer: 'craig' } });
     expect(recalled['corroboration']).toBe(1);
-  }, 40_000);
+  }, 120_000);
 
   test('--yes skips the question and not the passphrase', async () => {
     const world = await signingWorld();
@@ -33,7 +33,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     expect(person.text()).not.toContain('Sign this?');
     person.type(`${passphrase}${keys.enter}`);
     expect(await person.ended()).toBe(0);
-  }, 40_000);
+  }, 120_000);
 
   test('a passphrase may be mistyped twice; the third time ends it with exit 6 and nothing is signed', async () => {
     const world = await signingWorld();
@@ -53,7 +53,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     better.type(`${passphrase}${keys.enter}`);
     expect(await better.ended()).toBe(0);
     expect((await world.recall('ssh-route/mini'))['status']).toBe('served');
-  }, 40_000);
+  }, 120_000);
 
   test('no at the question, and an interrupt at the passphrase: exit 6, nothing is signed, the terminal is sane', async () => {
     const world = await signingWorld();
@@ -72,7 +72,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     clearInterval(pressing);
     expect(await leaves.ended()).toBe(6);
     expect((await world.recall('ssh-route/mini'))['status']).toBe('parked');
-  }, 40_000);
+  }, 120_000);
 
   test('the list: a side, a third, all withdrawn, left alone; then nothing is parked but what was left', async () => {
     const world = await signingWorld();
@@ -129,7 +129,34 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     const statuses = await Promise.all(['a', 'b', 'c', 'd'].map((name) => world.recall(`ssh-route/${name}`)));
     expect(statuses.map(({ status }) => status)).toEqual(['served', 'served', 'retracted', 'parked']);
     expect(statuses[1]).toMatchObject({ claim: { value: 'three', level: 'signed' } });
-  }, 60_000);
+  }, 120_000);
+
+  test('the list asks about what holds beyond the park: nothing, beside it, or replaced too', async () => {
+    const world = await signingWorld({ protectedKey: false });
+    const claim = ['assert', 'note/x', '--home-ref', 'file:a.md', '--value'];
+    await world.run([...claim, 'wide']);
+    await world.run([...claim, 'narrow', '--scope', 'web']);
+    const person = world.terminal(['sign']);
+    const chooseNarrow = async (): Promise<void> => {
+      await person.see(/1 subject unresolved[^]*none: leave/);
+      person.type(keys.enter);
+      const seen = await person.see(/what is right\?[^]*leave it parked/);
+      person.type((/\n {2}1 {2}narrow/.test(seen) ? '' : keys.down) + keys.enter);
+      await person.see(/this would replace [0-9a-f]{12} of alpha, which is served[^]*What about[^]*sign nothing/);
+    };
+    await chooseNarrow();
+    person.type(keys.enter);
+    await chooseNarrow();
+    person.type(keys.up + keys.up + keys.enter);
+    await person.see(/replaces [0-9a-f]{12}[^]*Sign this\?/);
+    person.type('y');
+    await person.see(/signed assert note\/x[^]*no parks/);
+    expect(await person.ended()).toBe(0);
+    expect((await world.json(['recall', 'note/x', '--scope', 'web'])).value).toMatchObject({
+      status: 'served',
+      claim: { value: 'narrow', level: 'signed' },
+    });
+  }, 120_000);
 
   test('what strangers wrote is shown escaped: no control, bidirectional or escape character reaches the terminal', async () => {
     const world = await signingWorld({ protectedKey: false });
@@ -151,7 +178,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     person.type(keys.interrupt);
     await person.ended();
     expect(person.raw()).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200B]/);
-  }, 40_000);
+  }, 120_000);
 
   test('a key that others can read, one of another kind of file, one that is no signer: each has its own sentence', async () => {
     const world = await signingWorld();
@@ -168,5 +195,5 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     writeFileSync(world.key, 'no key\n', { mode: 0o600 });
     chmodSync(world.key, 0o600);
     await sign(world.key, /no private key that ssh-keygen can read/);
-  }, 40_000);
+  }, 120_000);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
   [alpha, beta] = await Promise.all([bench.lay('alpha'), bench.lay('beta')]);
   await formMesh([alpha, beta]);
   operator = join(bench.folder(), 'config', 'memd', 'operator_ed25519');
-}, 60_000);
+}, 120_000);
 
 interface Answer {
   readonly status: string;

@@ -99,7 +99,7 @@ describe('without a terminal', () => {
     expect(listed).toMatchObject({ code: 6, stderr: expect.stringMatching(/is for a person at a terminal/) });
     const opened = await alone(world, ['unlock', '--for', '8h'], '/nonexistent');
     expect(opened).toMatchObject({ code: 6, error: { code: 'NO_TERMINAL' } });
-  }, 40_000);
+  }, 120_000);
 });
 
 describe.skipIf(!hasTerminals)('in a window (needs script of util-linux)', () => {
@@ -128,7 +128,7 @@ describe.skipIf(!hasTerminals)('in a window (needs script of util-linux)', () =>
     const signed = await alone(world, sign, '');
     expect(signed).toMatchObject({ code: 0, value: { signer: 'craig', subject: 'ssh-route/mini' } });
     expect(agent.asked()).toBe(2);
-  }, 60_000);
+  }, 120_000);
 
   test('--end takes the key out; a window of another key, or one that ran out, is none', async () => {
     const world = await signingWorld();
@@ -157,7 +157,7 @@ describe.skipIf(!hasTerminals)('in a window (needs script of util-linux)', () =>
       execFileSync('ssh-add', ['-L'], { env: { ...world.env, SSH_AUTH_SOCK: agent.socket }, stdio: 'pipe' }),
     ).toThrow(/Command failed/);
     expect(agent.asked()).toBe(0);
-  }, 60_000);
+  }, 120_000);
 
   test('no agent, a wrong time, a passphrase that is given up: no window', async () => {
     const world = await signingWorld();
@@ -175,5 +175,5 @@ describe.skipIf(!hasTerminals)('in a window (needs script of util-linux)', () =>
     await gives.see(/no window was opened/);
     expect(await gives.ended()).toBe(6);
     expect(existsSync(join(world.home, 'unlock.json'))).toBe(false);
-  }, 60_000);
+  }, 120_000);
 });

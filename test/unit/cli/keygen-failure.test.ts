@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { judgeFailure, type Attempt, type KeygenEnd } from '../../../src/cli/sign/keygen-failure.ts';
 
-const attempt: Attempt = { file: '/k/craig', terminal: true, agent: false, tries: 3 };
+const attempt: Attempt = { file: '/k/craig', terminal: true, agent: false, tries: 3, event: true };
 
 function judge(
   end: Partial<KeygenEnd>,
@@ -23,6 +23,8 @@ describe('why ssh-keygen made no signature', () => {
       code: 'NO_TERMINAL',
       again: false,
     });
+    expect(judge({ stderr: wrong }, { terminal: false }).message).toMatch(/neither a terminal nor an open window$/);
+    expect(judge({ stderr: wrong }, { terminal: false, event: false }).message).toMatch(/and there is no terminal$/);
   });
 
   test.each<[string, Partial<KeygenEnd>, RegExp]>([

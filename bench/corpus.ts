@@ -4,11 +4,15 @@
  * N lines over 3 hosts round-robin, about 600 bytes each; 55 % assert, 30 % lesson, 15 % decision, observe or question;
  * N/4 subjects with Zipf reuse; 20 % supersede a claim of their own host, 2 % one of another host, 1 % conflict,
  * 0.5 % untrusted. A claim that supersedes keeps its subject's value, so that the share of conflicts is the stated one.
+ * `signedPercent`: how many of a hundred carry an approval by the bench signer, evenly spread; the bodies are the same.
  */
-import { makeBody, type BodyInput } from '../src/core/event.ts';
+import { makeBody, type Auth, type Body, type BodyInput } from '../src/core/event.ts';
 import { buildLine, type Line } from '../src/core/line.ts';
-import { signEd25519, signingKeyFromSeed, type SigningKey } from '../src/crypto/ed25519.ts';
+import { publicKeyOf, signEd25519, signingKeyFromSeed, type SigningKey } from '../src/crypto/ed25519.ts';
+import { canonicalJson, type JsonValue } from '../src/crypto/canonical.ts';
 import { sha256, sha256Hex } from '../src/crypto/hash.ts';
+import { ed25519PublicText, parseSshPublicKey, type SshPublicKey } from '../src/crypto/ssh-key.ts';
+import { encodeSshsig, signedData } from '../src/crypto/sshsig.ts';
 import { createRandom } from '../test/lib/random.ts';
 
 export const corpusHosts = ['alpha', 'beta', 'gamma'] as const;
@@ -36,13 +40,35 @@ export function corpusKey(host: string): SigningKey {
   return signingKeyFromSeed(sha256(`memd-corpus:${host}`));
 }
 
+/** The person who approves in the corpus: a key that is public knowledge. */
+export const benchSigner = 'bench';
+
+export function benchSignerKey(): { readonly signing: SigningKey; readonly public: SshPublicKey } {
+  const signing = corpusKey('a person');
+  const key = parseSshPublicKey(ed25519PublicText(publicKeyOf(signing)));
+  if (!key.ok) throw new Error(key.detail);
+  return { signing, public: key.value };
+}
+
+function approver(): (body: Body) => Auth {
+  const { signing, public: key } = benchSignerKey();
+  const fields = { namespace: 'memd-event', hash: 'sha512' } as const;
+  return (body) => {
+    const signature = signEd25519(signing, signedData(fields, canonicalJson(body as unknown as JsonValue)));
+    const sshsig = encodeSshsig({ ...fields, publicKey: key.blob, signatureType: 'ssh-ed25519', signature });
+    return { key: key.fingerprint, signer: benchSigner, sshsig };
+  };
+}
+
 /** Makes the corpus of `count` lines. The mesh id is the caller's, so that it fits a real charter where one is needed. */
 export function makeCorpus(options: {
   readonly count: number;
   readonly seed: number;
   readonly meshId: string;
+  readonly signedPercent?: 0 | 1 | 10;
 }): Corpus {
-  const { count, meshId } = options;
+  const { count, meshId, signedPercent = 0 } = options;
+  const approve = approver();
   const random = createRandom(options.seed).next;
   const logs: Record<CorpusHost, Line[]> = { alpha: [], beta: [], gamma: [] };
   const keys = { alpha: corpusKey('alpha'), beta: corpusKey('beta'), gamma: corpusKey('gamma') };
@@ -63,8 +89,9 @@ export function makeCorpus(options: {
     const body = makeBody(input, stamp);
     if (!body.ok) throw new Error(`corpus event ${index}: ${body.detail}`);
     const last = logs[host].at(-1);
+    const auth = signedPercent > 0 && index % (100 / signedPercent) === 0 ? approve(body.value) : null;
     const line = buildLine(
-      { body: body.value, auth: null, log: host, seq: (last?.seq ?? 0) + 1, prev: last?.link ?? meshId },
+      { body: body.value, auth, log: host, seq: (last?.seq ?? 0) + 1, prev: last?.link ?? meshId },
       (message) => signEd25519(keys[host], message),
     );
     logs[host].push(line);

@@ -1,5 +1,6 @@
-/** `npm run bench [-- cold-fold|append|fetch|search …] [--quick]`: every figure beside its floor, measured in this run. */
+/** `npm run bench [-- approvals|cold-fold|append|fetch|search …] [--quick]`: every figure beside its floor, measured in this run. */
 import { writeFileSync } from 'node:fs';
+import { benchApprovals } from './approvals.ts';
 import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
@@ -12,6 +13,7 @@ const args = process.argv.slice(2);
 const quick = args.includes('--quick');
 const count = quick ? 10_000 : 100_000;
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  approvals: () => benchApprovals({ count: quick ? 1_000 : 10_000 }),
   'cold-fold': () => benchColdFold({ count }),
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,

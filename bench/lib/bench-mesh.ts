@@ -2,9 +2,9 @@
 import { ed25519PublicText, parseSshPublicKey } from '../../src/crypto/ssh-key.ts';
 import { publicKeyOf, signingKeyFromSeed } from '../../src/crypto/ed25519.ts';
 import { sha256, sha256Hex } from '../../src/crypto/hash.ts';
-import type { Charter, CharterHost } from '../../src/core/trust/charter.ts';
+import type { Charter, CharterHost, CharterSigner } from '../../src/core/trust/charter.ts';
 import { defaultAudiences, defaultClasses } from '../../src/core/trust/build.ts';
-import { corpusKey } from '../corpus.ts';
+import { benchSigner, benchSignerKey, corpusKey } from '../corpus.ts';
 
 /** The charter that a genesis and host-adds would amount to; made directly, since trust ops are not what is measured. */
 export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Charter; readonly trust: string } {
@@ -30,6 +30,15 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
       },
     ];
   });
+  const signer: CharterSigner = {
+    ...origin,
+    name: benchSigner,
+    key: benchSignerKey().public,
+    scopes: ['*', 'charter', 'purge'],
+    rank: 0,
+    status: 'active',
+    revocations: [],
+  };
   const classes = Object.entries(defaultClasses).map(([name, fields]) => {
     const { description, revise = null, claims = null } = fields;
     return [name, { ...origin, description, revise, claims }] as const;
@@ -41,7 +50,7 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
     meshId: origin.op,
     name: 'bench',
     hosts: new Map(members),
-    signers: new Map(),
+    signers: new Map([[benchSigner, signer]]),
     classes: new Map(classes),
     audiences: new Map(audiences),
     policy: new Map(),

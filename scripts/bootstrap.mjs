@@ -36,7 +36,7 @@ const tasks = {
   tidy: { file: 'scripts/tidy.ts' },
   bench: { file: 'bench/run.ts', build: true, tools: true },
   drill: { file: 'drills/run.ts', build: true, tools: true },
-  sim: { file: 'drills/sim.ts', build: true, tools: true },
+  sim: { file: 'drills/sim.ts' },
 };
 
 try {

@@ -1,5 +1,13 @@
 /** What every history must satisfy: equality with the oracle, and the safety promises under attack. */
-import { eventsOf, eventView, readState, subjectsOf, type Fold, type FoldLine } from '../../src/core/fold/fold.ts';
+import {
+  eventsOf,
+  eventView,
+  readState,
+  subjectsOf,
+  type Fold,
+  type FoldLine,
+  type FoldPorts,
+} from '../../src/core/fold/fold.ts';
 import { recordKey, type EventView, type SubjectRecord } from '../../src/core/fold/state.ts';
 import { charterLeaves } from '../../src/core/root.ts';
 import type { Charter } from '../../src/core/trust/charter.ts';
@@ -36,12 +44,16 @@ export function dumpComparable(fold: Fold): string {
 }
 
 /** The same from the oracle. */
-export function dumpOracle(charter: Charter, lines: readonly FoldLine[]): string {
-  const state = askOracle(charter, lines);
-  return dump(state, oracleRoot(state, [...charterLeaves(charter)], trust));
+export function dumpOracle(
+  charter: Charter,
+  lines: readonly FoldLine[],
+  given: { readonly ports: FoldPorts; readonly trust: string } = { ports: fakePorts, trust },
+): string {
+  const state = askOracle(charter, lines, given.ports);
+  return dump(state, oracleRoot(state, [...charterLeaves(charter)], given.trust));
 }
 
-export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleState {
+export function askOracle(charter: Charter, lines: readonly FoldLine[], ports: FoldPorts = fakePorts): OracleState {
   return oracleFold(
     {
       meshId: charter.meshId,
@@ -61,7 +73,7 @@ export function askOracle(charter: Charter, lines: readonly FoldLine[]): OracleS
       })),
       purges: charter.purges,
       covers: scopeCovers,
-      approve: (auth, message, subject) => fakePorts.approve(charter, auth, message, subject),
+      approve: (auth, message, subject) => ports.approve(charter, auth, message, subject),
     },
     lines,
   );

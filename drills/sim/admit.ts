@@ -1,0 +1,110 @@
+/** Taking in what a peer sent: the real chain and signature checks, and what the mesh does with what they say. */
+import { parseLine } from '../../src/core/line.ts';
+import { extendLog, type LogExtension, type PurgedIds } from '../../src/core/log.ts';
+import type { HeadsTip } from '../../src/core/sync/peer.ts';
+import type { AdmissionFault, LogFetched, OwnVerdict } from '../../src/core/sync/vocabulary.ts';
+import { believe } from './beliefs.ts';
+import { meshId, oidOf, verifyCheaply } from './charter.ts';
+import { checkAdmitted } from './checks.ts';
+import type { HeldLog, Memory, Sim, SimHost } from './types.ts';
+
+/** The lines of a log after a place, judged as the charter of the memory has it. */
+export function judgeLines(
+  sim: Sim,
+  memory: Memory,
+  at: {
+    readonly log: string;
+    readonly from: { readonly seq: number; readonly link: string };
+    readonly texts: readonly string[];
+  },
+): LogExtension {
+  const { log, from, texts } = at;
+  const { charter } = memory.trust;
+  const purged: PurgedIds = sim.bug.purged?.(charter) ?? charter.purges;
+  const keys = charter.hosts.get(log)?.spans ?? [];
+  return extendLog({ host: log, mesh: meshId, from, keys, purged, verify: verifyCheaply }, texts);
+}
+
+/** Judges a fetched log against ours and takes what extends it, durably. */
+export function takeLog(
+  sim: Sim,
+  host: SimHost,
+  fetched: {
+    readonly log: string;
+    readonly peer: string;
+    readonly offered: HeadsTip;
+    readonly texts: readonly string[];
+    readonly cycle: number;
+  },
+): LogFetched {
+  const { memory } = host;
+  const { log, texts, offered } = fetched;
+  if (memory === undefined || !memory.trust.charter.hosts.has(log)) return { lines: 0 };
+  const held: HeldLog = memory.logs.get(log) ?? { texts: [], lines: [] };
+  const tip = held.lines.at(-1);
+  if (tip?.link === offered.link) return { lines: 0 };
+  const seq = tip?.seq ?? 0;
+  if (texts.length < seq)
+    return related(held, texts) ? { lines: 0, mismatch: 'shorter' } : notExtension(sim, memory, { log, held, texts });
+  if (tip !== undefined && linkOf(texts[seq - 1]) !== tip.link) return notExtension(sim, memory, { log, held, texts });
+  if (texts.length === seq) return { lines: 0, mismatch: 'same' };
+  const from = { seq, link: tip?.link ?? meshId };
+  const { lines, fault } = judgeLines(sim, memory, { log, from, texts: texts.slice(seq) });
+  const told =
+    fault === undefined
+      ? {}
+      : { fault: { code: 'LOG_CUT', seq: fault.seq, detail: `${fault.code} ${fault.detail}` } as const };
+  if (lines.length === 0) return { lines: 0, ...told };
+  checkAdmitted(sim, host, { ...fetched, lines });
+  const now = { texts: [...held.texts, ...lines.map(({ text }) => text)], lines: [...held.lines, ...lines] };
+  memory.logs.set(log, now);
+  store(host, log, now.texts);
+  for (const { link } of lines) sim.truth.durable.add(`${host.name} ${link}`);
+  believe(sim, host);
+  return { lines: lines.length, ...told };
+}
+
+/** A peer's log is durable before it counts: objects, then the branch. */
+export function store(host: SimHost, log: string, texts: readonly string[]): void {
+  const oid = oidOf(texts.at(-1) ?? '');
+  host.disk.write(`object ${log} ${oid}`, texts);
+  host.disk.sync();
+  host.disk.write(`ref ${log}`, oid);
+  host.disk.sync();
+}
+
+function linkOf(text: string | undefined): string | undefined {
+  const parsed = text === undefined ? undefined : parseLine(text, meshId);
+  return parsed?.ok === true ? parsed.value.link : undefined;
+}
+
+function related({ lines }: HeldLog, texts: readonly string[]): boolean {
+  return texts.length === 0 || lines[texts.length - 1]?.link === linkOf(texts.at(-1));
+}
+
+function notExtension(
+  sim: Sim,
+  memory: Memory,
+  { log, held, texts }: { readonly log: string; readonly held: HeldLog; readonly texts: readonly string[] },
+): LogFetched {
+  const at = texts.findIndex((text, index) => linkOf(text) !== held.lines[index]?.link);
+  const seq = at + 1;
+  const from = { seq: at, link: held.lines[at - 1]?.link ?? meshId };
+  const other = judgeLines(sim, memory, { log, from, texts: texts.slice(at, at + 1) });
+  const fault: AdmissionFault = { code: 'NOT_EXTENSION', seq, forked: other.lines.length === 1, detail: `line ${seq}` };
+  return { lines: 0, fault };
+}
+
+/** Whether what a peer holds of our own log has a line that our key signed and that is not here. */
+export function judgeOwn(sim: Sim, host: SimHost, texts: readonly string[]): OwnVerdict {
+  const { memory, name } = host;
+  if (memory === undefined) return { kind: 'settled' };
+  const { lines } = judgeLines(sim, memory, { log: name, from: { seq: 0, link: meshId }, texts });
+  const held = memory.logs.get(name)?.lines ?? [];
+  const other = lines.find(({ seq, link }) => seq <= held.length && held[seq - 1]?.link !== link);
+  if (other !== undefined) return { kind: 'proven', line: { seq: other.seq, link: other.link }, ahead: false };
+  const last = lines.at(-1);
+  if (last !== undefined && last.seq > held.length)
+    return { kind: 'proven', line: { seq: last.seq, link: last.link }, ahead: true };
+  return { kind: 'wrong', detail: `${lines.length} lines, all held here` };
+}

@@ -1,0 +1,69 @@
+/** The fold of one host: fed with what is usable, put under a new charter, and asked what it would say. */
+import { createFold, foldLines, purgesAlike, readState, setCharter, type Fold } from '../../src/core/fold/fold.ts';
+import type { VerifiedLine } from '../../src/core/log.ts';
+import { simPorts, type Trust } from './charter.ts';
+import { checkBeliefs } from './checks.ts';
+import type { Memory, Said, Sim, SimHost } from './types.ts';
+import { usableLines } from './usable.ts';
+
+/** Folds what is usable and was not folded yet. */
+export function believe(sim: Sim, host: SimHost): void {
+  const { memory } = host;
+  if (memory === undefined) return;
+  const fresh: VerifiedLine[] = [];
+  for (const log of memory.logs.keys()) {
+    const from = memory.folded.get(log) ?? 0;
+    const lines = usableLines(memory.trust.charter, memory, log).slice(from);
+    if (lines.length === 0) continue;
+    memory.folded.set(log, from + lines.length);
+    fresh.push(...lines);
+  }
+  if (fresh.length === 0) return;
+  const { subjects } = foldLines(memory.fold, sim.bug.foldLine === undefined ? fresh : changed(sim, memory, fresh));
+  conclude(sim, host, { fresh, subjects });
+}
+
+function changed(sim: Sim, memory: Memory, lines: readonly VerifiedLine[]): readonly VerifiedLine[] {
+  return lines.map((line) => sim.bug.foldLine?.(memory, line) ?? line);
+}
+
+/** Puts the fold under the trust set of the memory. What a new charter takes back is taken back. */
+export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
+  const { memory } = host;
+  if (memory === undefined) return;
+  const before = memory.trust.charter;
+  memory.trust = trust;
+  const { charter, hash } = trust;
+  const isShorter = [...memory.logs.keys()].some((log) => {
+    const folded = memory.folded.get(log) ?? 0;
+    const usable = usableLines(charter, memory, log).length;
+    return (sim.bug.usable?.(folded, usable) ?? usable) < folded;
+  });
+  if (isShorter || !purgesAlike(before, charter)) {
+    memory.fold = createFold(charter, hash, simPorts);
+    memory.folded.clear();
+  } else {
+    setCharter(memory.fold, charter, hash);
+  }
+  conclude(sim, host, { fresh: [], subjects: new Set() });
+  believe(sim, host);
+}
+
+function conclude(
+  sim: Sim,
+  host: SimHost,
+  news: { readonly fresh: readonly VerifiedLine[]; readonly subjects: ReadonlySet<string> },
+): void {
+  const { memory } = host;
+  if (memory === undefined) return;
+  const before = memory.answers;
+  memory.answers = answersOf(sim, host, memory.fold);
+  checkBeliefs(sim, host, { before, ...news });
+}
+
+function answersOf(sim: Sim, host: SimHost, fold: Fold): ReadonlyMap<string, Said> {
+  const said = new Map<string, Said>();
+  for (const [key, { status, served }] of readState(fold).records) said.set(key, { status, served });
+  sim.bug.answers?.(host, said);
+  return said;
+}

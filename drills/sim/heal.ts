@@ -1,0 +1,66 @@
+/** Everything is put right: the network, the machines, the liars, and what a person does about copies and old backups. */
+import { ownLogFault } from '../../src/core/sync/own-log.ts';
+import { store } from './admit.ts';
+import { recharter } from './beliefs.ts';
+import { crashHost, startHost } from './host.ts';
+import { worldOf } from './machine.ts';
+import { noteTrustSet } from './truth.ts';
+import type { Sim, SimHost } from './types.ts';
+
+export function heal(sim: Sim): void {
+  sim.healed = true;
+  sim.cuts.clear();
+  for (const host of sim.hosts.slice()) {
+    host.lies = new Set();
+    if (host.node !== host.name) retire(sim, host);
+    else startHost(sim, host);
+  }
+  handInAgain(sim);
+  const look = (): void => {
+    for (const host of sim.hosts) bringUpToDate(sim, host);
+    sim.agenda.after(lookMs, look);
+  };
+  look();
+}
+
+const lookMs = 10_000;
+
+/**
+ * What only a machine that was put back had known of the charter is known to the host that it let in: without an enrolment
+ * that others hold nobody talks to that one. Its signer hands the op in again.
+ */
+function handInAgain(sim: Sim): void {
+  const [first] = sim.hosts;
+  if (first?.memory === undefined) return;
+  const ops = sim.hosts.flatMap(({ memory }) => Array.from(memory?.trust.set.held.values() ?? [], ({ op }) => op));
+  const trust = sim.unions(first.memory.trust, ops, first.name);
+  first.disk.write(
+    'trust',
+    Array.from(trust.set.held.values(), ({ op }) => op),
+  );
+  first.disk.sync();
+  recharter(sim, first, trust);
+  noteTrustSet(sim, first);
+}
+
+/** The copy is switched off; what it said stays where it was heard. */
+function retire(sim: Sim, copy: SimHost): void {
+  crashHost(sim, copy);
+  sim.hosts.splice(sim.hosts.indexOf(copy), 1);
+}
+
+/** A home that is behind its own log: its log is taken from the peer that proved it, as the refusal says. */
+function bringUpToDate(sim: Sim, host: SimHost): void {
+  const { memory } = host;
+  if (memory === undefined) return;
+  const proofs = Array.from(memory.proofs, ([peer, line]) => ({ peer, line }));
+  const fault = ownLogFault(worldOf(host, memory), proofs);
+  const source = sim.hosts.find(({ name, up }) => name === fault?.peer && up);
+  const theirs = source?.memory?.logs.get(host.name);
+  if (fault === undefined || theirs === undefined) return;
+  const ours = memory.logs.get(host.name)?.lines ?? [];
+  if (ours.some(({ link }, index) => theirs.lines[index]?.link !== link)) return;
+  crashHost(sim, host);
+  store(host, host.name, theirs.texts);
+  startHost(sim, host);
+}

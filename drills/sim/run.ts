@@ -1,0 +1,112 @@
+/** One simulation: the plan under faults, with every promise checked at every step; then everything is healed. */
+import { createRandom } from '../../test/lib/random.ts';
+import { act } from './actions.ts';
+import { openAgenda } from './agenda.ts';
+import { hostNames, openUnions } from './charter.ts';
+import { checkWhole, differenceBetween } from './checks.ts';
+import { carry } from './effects.ts';
+import { heal } from './heal.ts';
+import { makeHost, startHost } from './host.ts';
+import type { Plan } from './plan.ts';
+import { openTrace } from './trace.ts';
+import { Violation, type Bug, type Sim } from './types.ts';
+
+export interface RunResult {
+  /** The broken promise; undefined when all held. */
+  readonly violation: string | undefined;
+  /** When, in simulated milliseconds. */
+  readonly at: number;
+  /** 16 hex digits over everything that happened. */
+  readonly trace: string;
+  readonly steps: number;
+  /** Lines that the hosts hold at the end, and whether all hosts had to agree in everything. */
+  readonly lines: number;
+  readonly forked: number;
+  /** The last things that happened, when asked for. */
+  readonly tail: readonly string[];
+}
+
+/** Hosts agree within so much simulated time after everything was healed: what was refused is forgotten after ten minutes. */
+export const healedWithinMs = 900_000;
+const lookMs = 30_000;
+
+export function runPlan(plan: Plan, bug: Bug, keep = 0): RunResult {
+  const sim = openSim(plan, bug, keep);
+  const violation = attempt(() => {
+    for (const name of hostNames.slice(0, plan.hosts)) {
+      const host = makeHost(sim, name);
+      sim.hosts.push(host);
+      startHost(sim, host);
+    }
+    for (const action of plan.actions) sim.agenda.after(action.at, () => act(sim, action));
+    runUntil(sim, plan.untilMs);
+    for (const host of sim.hosts) checkWhole(host);
+    heal(sim);
+    waitForAgreement(sim, plan.untilMs + healedWithinMs);
+    // They are all equal now.
+    for (const host of sim.truth.forked.size === 0 ? sim.hosts.slice(0, 1) : sim.hosts) checkWhole(host);
+  });
+  const [first] = sim.hosts;
+  const lines = [...(first?.memory?.logs.values() ?? [])].reduce((sum, log) => sum + log.lines.length, 0);
+  const { trace, truth, agenda } = sim;
+  return {
+    violation,
+    at: agenda.now(),
+    trace: trace.hash(),
+    steps: trace.count(),
+    lines,
+    forked: truth.forked.size,
+    tail: trace.tail(),
+  };
+}
+
+function openSim(plan: Plan, bug: Bug, keep: number): Sim {
+  const sim: Sim = {
+    plan,
+    random: createRandom(plan.seed ^ 0x5eed),
+    agenda: openAgenda(),
+    unions: openUnions(),
+    trace: openTrace(keep),
+    truth: {
+      authored: new Map(),
+      trustSets: new Map(),
+      conclusions: new Map(),
+      durable: new Set(),
+      liars: new Set(),
+      forked: new Set(),
+    },
+    bug,
+    hosts: [],
+    cuts: new Set(),
+    healed: false,
+    decisions: 0,
+    carry: (host, effect) => carry(sim, host, effect),
+  };
+  return sim;
+}
+
+function attempt(work: () => void): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Violation) return error.message;
+    // A part of the program that throws where it may not is a finding too.
+    return `crash: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  }
+}
+
+function runUntil({ agenda }: Sim, at: number): void {
+  while (agenda.step(at));
+  agenda.passTo(at);
+}
+
+function waitForAgreement(sim: Sim, until: number): void {
+  let difference: string | undefined = '';
+  while (sim.agenda.now() < until) {
+    runUntil(sim, sim.agenda.now() + lookMs);
+    difference = differenceBetween(sim);
+    if (difference === undefined) return;
+  }
+  throw new Violation(`liveness: ${healedWithinMs / 1_000} s after everything was healed, ${difference}`);
+}

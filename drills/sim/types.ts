@@ -1,0 +1,139 @@
+/** The parts of one simulation. */
+import type { Fold } from '../../src/core/fold/fold.ts';
+import type { PurgedIds, VerifiedLine } from '../../src/core/log.ts';
+import type { Heads, SignedLine } from '../../src/core/sync/peer.ts';
+import type { SyncState } from '../../src/core/sync/state.ts';
+import type { Effect, SyncEvent } from '../../src/core/sync/vocabulary.ts';
+import type { Charter } from '../../src/core/trust/charter.ts';
+import type { Random } from '../../test/lib/random.ts';
+import type { Agenda } from './agenda.ts';
+import type { Trust, Unions } from './charter.ts';
+import type { Disk } from './disk.ts';
+import type { Lie, Plan } from './plan.ts';
+import type { Trace } from './trace.ts';
+
+/** A log as a host holds it; replaced by a longer one, never changed. */
+export interface HeldLog {
+  readonly texts: readonly string[];
+  readonly lines: readonly VerifiedLine[];
+}
+
+/** What a host would say of one (subject, scope). */
+export interface Said {
+  readonly status: string;
+  readonly served: string | null;
+}
+
+/** An append that was asked for, until it is durable. What is said is made up when it is its turn. */
+export interface Pending {
+  readonly seed: number;
+  readonly signed: boolean;
+  readonly sync: boolean;
+}
+
+/** What a crash takes. */
+export interface Memory {
+  sync: SyncState;
+  trust: Trust;
+  readonly logs: Map<string, HeldLog>;
+  fold: Fold;
+  /** How many lines of each log the fold was given. */
+  readonly folded: Map<string, number>;
+  /** By `recordKey`. */
+  answers: ReadonlyMap<string, Said>;
+  readonly proofs: Map<string, SignedLine>;
+  readonly waiting: Map<string, Pending>;
+  readonly queue: Pending[];
+  writing: boolean;
+  readonly events: SyncEvent[];
+  telling: boolean;
+  /** When `time` is told next. */
+  timeAt: number;
+  /** By peer: how to end what is asked of it. */
+  readonly asked: Map<string, { readonly cycle: number; readonly end: () => void }>;
+  /** Cycles in which the trust set could not be fetched. */
+  readonly trustFailed: Set<number>;
+  /** What a peer really said, where a bug has the machine told something else. */
+  readonly originals: WeakMap<Heads, Heads>;
+  tokens: number;
+}
+
+/** A machine: a clone has the name of another host and a node of its own. */
+export interface SimHost {
+  readonly node: string;
+  readonly name: string;
+  disk: Disk;
+  up: boolean;
+  /** Goes up at each crash: what was under way before it is over. */
+  epoch: number;
+  memory: Memory | undefined;
+  backup: Disk | undefined;
+  /** Milliseconds that the two clocks of the machine are off. */
+  readonly clockMs: number;
+  wallMs: number;
+  slept: boolean;
+  lies: ReadonlySet<Lie>;
+  /** Events that were acknowledged on this machine and that no restore has taken back. */
+  acknowledged: { readonly seq: number; readonly link: string }[];
+}
+
+/** What really happened, whatever hosts think. */
+export interface Truth {
+  /** By log and seq: links of the lines that a holder of the key made. */
+  readonly authored: Map<string, Map<number, Set<string>>>;
+  /** Ops of every trust set that a host really had, by hash. */
+  readonly trustSets: Map<string, ReadonlySet<string>>;
+  /** By heads and trust hash: what a host made of exactly that input. */
+  readonly conclusions: Map<string, string>;
+  /** `HOST LINK`: lines that were durable on another host's disk. */
+  readonly durable: Set<string>;
+  /** Hosts that lied at some time. */
+  readonly liars: Set<string>;
+  /** Logs with two lines of one seq. */
+  readonly forked: Set<string>;
+}
+
+/** A planted bug: what it does in the place of what is right. Nothing of it is in the program. */
+export interface Bug {
+  readonly name: string;
+  readonly answers?: (host: SimHost, said: Map<string, Said>) => void;
+  readonly foldLine?: (memory: Memory, line: VerifiedLine) => VerifiedLine;
+  readonly purged?: (charter: Charter) => PurgedIds;
+  readonly usable?: (before: number, now: number) => number;
+  readonly acknowledgesEarly?: boolean;
+  readonly heads?: (memory: Memory, heads: Heads) => Heads;
+}
+
+export interface Sim {
+  readonly plan: Plan;
+  readonly random: Random;
+  readonly agenda: Agenda;
+  readonly unions: Unions;
+  readonly trace: Trace;
+  readonly truth: Truth;
+  readonly bug: Bug;
+  readonly hosts: SimHost[];
+  /** Does what the machine of a host asks for. */
+  readonly carry: (host: SimHost, effect: Effect) => void;
+  /** Cuts of the network that hold now: hosts on one side do not reach those on the other. */
+  readonly cuts: Set<ReadonlySet<string>>;
+  /** Everything was put right: no loss, no lies. */
+  healed: boolean;
+  decisions: number;
+}
+
+/** A promise that was broken. */
+export class Violation extends Error {
+  constructor(sentence: string) {
+    super(sentence);
+    this.name = 'Violation';
+  }
+}
+
+/** Runs `work` later unless the host crashes first. */
+export function later(sim: Sim, host: SimHost, delayMs: number, work: () => void): void {
+  const { epoch } = host;
+  sim.agenda.after(delayMs, () => {
+    if (host.up && host.epoch === epoch) work();
+  });
+}

@@ -10,6 +10,7 @@ import {
   makePerson,
   requireEqual,
   requireServed,
+  signText,
   startMesh,
   type AuthorityMesh,
   type Person,
@@ -34,7 +35,7 @@ export async function run(context: DrillContext): Promise<void> {
   const agent = await loadedAgent(context, mesh);
   await refuseAll(context, mesh, { agent, ids });
   await noTool(context, mesh);
-  await noMethod(context, mesh);
+  await noMethod(context, mesh, ids);
   await confirmingAgent(context, mesh);
   await unlockWindow(context, mesh, ids);
   await directPath(context, mesh, agent);
@@ -160,19 +161,28 @@ async function noTool(context: DrillContext, mesh: AuthorityMesh): Promise<void>
 }
 
 /** The local socket takes finished signatures only. */
-async function noMethod(context: DrillContext, mesh: AuthorityMesh): Promise<void> {
-  context.step('past memctl: the local socket, with junk for a signature');
+async function noMethod(context: DrillContext, mesh: AuthorityMesh, { side }: Ids): Promise<void> {
+  context.step('past memctl: the local socket, with junk, and with the key of the host, for a signature');
   const before = await stateOf(mesh);
   const api = await openApi(join(mesh.alpha.home, 'memd.sock'));
   const args = { name: 'tool', description: '', revise: 'mesh', claims: 'fact' };
-  const drafted = await api.call('trust.draft', { op: 'class-add', args, key: mesh.craig.fingerprint });
-  const { body } = drafted.result as { body: string };
-  const junk = Buffer.from('SSHSIG junk').toString('base64');
-  const submitted = await api.call('trust.submit', { body, sshsig: junk });
+  const drafts = [
+    ['trust.draft', 'trust.submit', 'memd-trust', { op: 'class-add', args, key: mesh.craig.fingerprint }],
+    ['sign.draft', 'sign.submit', 'memd-event', { act: 'accept', subject, id: side }],
+  ] as const;
+  for (const [draft, submit, namespace, params] of drafts) {
+    const { result, error } = await api.call(draft, params);
+    context.check(error === undefined, `${draft} drafts: ${error?.message}`);
+    const { body } = result as { body: string };
+    const host = { name: 'alpha', file: join(mesh.alpha.home, 'keys', 'host_ed25519'), fingerprint: '' };
+    for (const sshsig of [Buffer.from('SSHSIG junk').toString('base64'), signText(host, namespace, body)]) {
+      const submitted = await api.call(submit, { body, sshsig });
+      context.check(submitted.error !== undefined, `${submit} refuses: ${JSON.stringify(submitted)}`);
+      context.evidence(`${submit}: ${submitted.error.code} ${submitted.error.message.slice(0, 100)}`);
+    }
+  }
   api.close();
-  context.check(submitted.error !== undefined, `junk is refused: ${JSON.stringify(submitted)}`);
-  context.check((await stateOf(mesh)) === before, 'the trust set is as it was');
-  context.evidence(`trust.submit: ${submitted.error.code} ${submitted.error.message}`);
+  context.check((await stateOf(mesh)) === before, 'trust set and logs are as they were');
 }
 
 /** `ssh-add -c`: an agent that must ask its person first. */

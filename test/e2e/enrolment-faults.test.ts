@@ -140,7 +140,7 @@ describe('host add', () => {
     expect((await founded.json<{ host: string }>('init', '--host', 'a', '--listen', '127.0.0.1:0')).host).toBe('a');
   }, 40_000);
 
-  test('a key that is no signer of the mesh, a file that is no key, a kind that is not supported yet', async () => {
+  test('a key that is no signer of the mesh, a file that is no key, a kind that is not supported', async () => {
     const stranger = makeKey('stranger', '');
     expect(await alpha.refused(6, ['host', 'add', line, '--yes', '--key', stranger])).toMatchObject({
       code: 'SIGNER_UNKNOWN',
@@ -155,13 +155,16 @@ describe('host add', () => {
     });
     const rsa = makeKey('rsa', '', 'rsa');
     const other = await bench.lay('rsa-mesh');
-    expect(await other.refused(6, ['init', '--host', 'a', '--signer', `${rsa}.pub`])).toMatchObject({
-      message: expect.stringContaining('not supported yet'),
+    writeFileSync(keyFile('dsa.pub'), 'ssh-dss AAAAB3NzaC1kc3M= old\n');
+    expect(await other.refused(6, ['init', '--host', 'a', '--signer', keyFile('dsa.pub')])).toMatchObject({
+      message: expect.stringMatching(/ssh-dss: DSA .*not supported/),
     });
     expect(await other.refused(6, ['init', '--host', 'a', '--signer', rsa])).toMatchObject({
       message: expect.stringMatching(/private key/),
     });
     expect(existsSync(other.home)).toBe(false);
+    const named = ['--signer', `${rsa}.pub`, '--listen', '127.0.0.1:0'];
+    expect(await other.json<{ host: string }>('init', '--host', 'a', ...named)).toMatchObject({ host: 'a' });
   }, 40_000);
 
   test('a machine without ssh-keygen, or without git: named, with what to install', async () => {

@@ -5,7 +5,7 @@ import { describeError } from '../daemon/describe-error.ts';
 import { openOutput, type Output } from './output.ts';
 import { version } from '../daemon/version.ts';
 import { cliOf } from './context.ts';
-import { secretText } from './secret-text.ts';
+import { looksLikePrivateKey } from '../crypto/keys/private-text.ts';
 
 /** Runs memctl with these arguments (without `node` and the script). Resolves with the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -109,7 +109,7 @@ function reportUsage(error: CommanderError, output: Output): number {
   if (noCommand && !output.json) return 2;
   const [message, meant] = error.message.replace(/^error: /, '').split('\n');
   // What is quoted would be in one more place: a terminal's memory, a log.
-  const secret = secretText.test(error.message);
+  const secret = looksLikePrivateKey(error.message);
   const suggestion = /^\(Did you mean (.+)\?\)$/.exec(meant ?? '')?.[1];
   output.error({
     code: 'USAGE',

@@ -1,12 +1,12 @@
 /** The key of a person who is to sign: read, shown, and asked about. */
 import { isSlug } from '../../core/id.ts';
-import { fingerprintWords, type SshPublicKey } from '../../crypto/ssh-key.ts';
+import { fingerprintWords, looksLikePrivateKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { isUnprotectedKey } from '../../daemon/signer-key.ts';
 import { printable } from '../../store/errors.ts';
 import type { Cli } from '../context.ts';
 import { readTextInput } from '../read-input.ts';
-import { secretText } from '../secret-text.ts';
+
 import { readPublicKey } from '../signing.ts';
 
 export interface NewSigner {
@@ -29,10 +29,10 @@ export async function readNewSigner(source: string, name: string): Promise<NewSi
       exit: 2,
     });
   }
-  if (secretText.test(source)) throw pastedSecret();
+  if (looksLikePrivateKey(source)) throw pastedSecret();
   if (keyText.test(source)) return { name, key: readPublicKey(source, 'the key'), privateFile: undefined };
   const text = await readTextInput(source);
-  if (secretText.test(text)) throw privateFile(source);
+  if (looksLikePrivateKey(text)) throw privateFile(source);
   const key = readPublicKey(text, source === '-' ? 'stdin' : source);
   return { name, key, privateFile: source.endsWith('.pub') ? source.slice(0, -4) : undefined };
 }

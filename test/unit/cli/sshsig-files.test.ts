@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allowedSignersText, armored, writeApprovals } from '../../../src/cli/sshsig-files.ts';
 import { policyValue } from '../../../src/cli/commands/policy.ts';
-import { secretText } from '../../../src/cli/secret-text.ts';
+import { looksLikePrivateKey } from '../../../src/crypto/ssh-key.ts';
 import { shellWord } from '../../../src/cli/shell-word.ts';
 import { wordList } from '../../../src/cli/signing-options.ts';
 import { armorToBlob } from '../../../src/crypto/sshsig.ts';
@@ -140,7 +140,7 @@ describe('words of the command line', () => {
     ['PKCS8, encrypted', '-----BEGIN ENCRYPTED PRIVATE KEY-----'],
     ['PuTTY', 'PuTTY-User-Key-File-3: ssh-ed25519'],
   ])('a private key of form %s is known as one; a public key is not', (_, text) => {
-    expect(secretText.test(text)).toBe(true);
-    expect(secretText.test(craig.key.text)).toBe(false);
+    expect(looksLikePrivateKey(text)).toBe(true);
+    expect(looksLikePrivateKey(craig.key.text)).toBe(false);
   });
 });

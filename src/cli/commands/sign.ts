@@ -7,7 +7,6 @@ import { writingScope } from '../here.ts';
 import { readTextInput } from '../read-input.ts';
 import { wordList } from '../signing-options.ts';
 import { describeSigned, signEvent } from '../sign/flow.ts';
-import { requirePerson, signParks } from '../sign/interactive.ts';
 import { finishFile, prepareFile, signPrepared } from '../sign/prepared.ts';
 
 interface Options {
@@ -39,7 +38,8 @@ interface Options {
 
 const examples = `
 Examples:
-  memctl sign                                        lists what is parked and asks (terminal)
+  memctl sign                                        goes through what is parked (terminal)
+  memctl sign ssh-route/mini                         the same for one subject
   memctl sign ssh-route/mini --accept 3fa2b1c0       that side is right; the others are withdrawn
   memctl sign ssh-route/mini --value bastion --home-ref file:infra/FLEET.md#mini
                                                      neither is: this is
@@ -99,10 +99,9 @@ async function runSign(cli: Cli, subject: string | undefined, options: Options):
   if (subject === undefined && options.promote === undefined && options.event === undefined) {
     const other = Object.keys(options).find((name) => name !== 'key' && name !== 'yes');
     if (other !== undefined) throw usage(`--${other} says nothing without a subject: memctl sign SUBJECT …`);
-    requirePerson();
-    if (cli.output.json) throw usage('the list of parks is for people: with --json name a subject');
-    return signParks(cli, { key, yes });
+    return askParks(cli, subject, options);
   }
+  if (subject !== undefined && process.stdin.isTTY && saysNothing(options)) return askParks(cli, subject, options);
   const request = await requestOf(subject, options);
   if (prepare === undefined) {
     const signed = await signEvent(cli, request, { key, yes });
@@ -114,6 +113,19 @@ async function runSign(cli: Cli, subject: string | undefined, options: Options):
     `where the key is: ${made.command}`,
     `then here: memctl sign --finish ${made.file}`,
   ]);
+}
+
+/** Loads what asks only when somebody is there to be asked. */
+async function askParks(cli: Cli, subject: string | undefined, { key, yes, scope }: Options): Promise<void> {
+  const { requirePerson, signParks } = await import('../sign/interactive.ts');
+  requirePerson();
+  if (cli.output.json) throw usage('the list of parks is for people: with --json say what to sign');
+  return signParks(cli, { key, yes }, { subject, scope });
+}
+
+/** True when only the subject is named: what to say on it is for the person to choose. */
+function saysNothing(options: Options): boolean {
+  return Object.keys(options).every((name) => ['key', 'yes', 'scope'].includes(name));
 }
 
 /** A file that --prepare wrote: signed here, or handed in. */

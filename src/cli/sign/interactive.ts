@@ -14,16 +14,41 @@ import { describeSigned, signEvent, type SignOptions } from './flow.ts';
 /** Prompts go to stderr: stdout has what was signed, and nothing else. */
 const screen = { output: process.stderr } as const;
 
-/** Goes on until nothing is parked or the person has had enough. What is refused is said, and the list comes again. */
-export async function signParks(cli: Cli, options: SignOptions): Promise<void> {
-  for (;;) {
-    const { parks } = await cli.call('parks', {});
-    if (parks.length === 0) return say('no parks: nothing that is known here contradicts anything else');
+/** Which parks are meant; all when no subject is named. */
+export interface ParkChoice {
+  readonly subject: string | undefined;
+  readonly scope: string | undefined;
+}
+
+/**
+ * Goes on until nothing of it is parked or the person has had enough. What is refused is said, and the list comes again.
+ * Refuses NOTHING_TO_SIGN for a subject on which nothing is parked.
+ */
+export async function signParks(cli: Cli, options: SignOptions, meant: ParkChoice): Promise<void> {
+  for (let round = 0; ; round += 1) {
+    const { parks: all } = await cli.call('parks', {});
+    const parks = all.filter((park) => isMeant(park, meant));
+    if (parks.length === 0) return sayDone(meant, round);
     const park = await choosePark(parks);
     if (park === undefined) return;
     let request = await chooseAnswer(park);
     while (request !== undefined) request = await signOne(cli, request, options);
   }
+}
+
+function isMeant(park: ParkJson, { subject, scope }: ParkChoice): boolean {
+  return (subject === undefined || park.subject === subject) && (scope === undefined || park.scope === scope);
+}
+
+function sayDone({ subject }: ParkChoice, round: number): void {
+  if (subject === undefined) return say('no parks: nothing that is known here contradicts anything else');
+  if (round > 0) return;
+  throw new Refusal({
+    code: 'NOTHING_TO_SIGN',
+    message: `nothing is parked on ${subject}`,
+    hint: `to sign something on it: memctl sign ${subject} --value V, or --content TEXT`,
+    exit: 6,
+  });
 }
 
 /** @returns the request as the person widened it, to be tried again; undefined when it is done, or was given up. */

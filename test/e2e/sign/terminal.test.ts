@@ -136,7 +136,7 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     const claim = ['assert', 'note/x', '--home-ref', 'file:a.md', '--value'];
     await world.run([...claim, 'wide']);
     await world.run([...claim, 'narrow', '--scope', 'web']);
-    const person = world.terminal(['sign']);
+    const person = world.terminal(['sign', 'note/x']);
     const chooseNarrow = async (): Promise<void> => {
       await person.see(/1 subject unresolved[^]*none: leave/);
       person.type(keys.enter);
@@ -150,8 +150,11 @@ describe.skipIf(!hasTerminals)('memctl sign on a terminal (needs script of util-
     person.type(keys.up + keys.up + keys.enter);
     await person.see(/replaces [0-9a-f]{12}[^]*Sign this\?/);
     person.type('y');
-    await person.see(/signed assert note\/x[^]*no parks/);
+    await person.see(/signed assert note\/x/);
     expect(await person.ended()).toBe(0);
+    const none = world.terminal(['sign', 'note/x']);
+    await none.see(/nothing is parked on note\/x[^]*--value V/);
+    expect(await none.ended()).toBe(6);
     expect((await world.json(['recall', 'note/x', '--scope', 'web'])).value).toMatchObject({
       status: 'served',
       claim: { value: 'narrow', level: 'signed' },

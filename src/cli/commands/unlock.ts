@@ -6,7 +6,7 @@ import { rememberedKey } from '../approve.ts';
 import type { Cli } from '../context.ts';
 import { openSigningKey } from '../signing.ts';
 import { closeWindow, openWindow } from '../sign/unlock.ts';
-import { agentHolds, readWindow, type Window } from '../sign/window.ts';
+import { agentHolds, readWindow, type Window } from '../../daemon/unlock-window.ts';
 
 interface Options {
   readonly for?: string;

@@ -8,7 +8,7 @@ import { shortId } from '../output.ts';
 import { openSigningKey, signWithKey } from '../signing.ts';
 import { terminalText } from '../terminal-text.ts';
 import { describeDraft } from './draft-text.ts';
-import { openWindowFor, type Window } from './window.ts';
+import { openWindowFor, type Window } from '../../daemon/unlock-window.ts';
 
 export interface SignOptions {
   /** Key file; undefined takes the one that init remembered. */

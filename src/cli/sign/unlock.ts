@@ -9,7 +9,7 @@ import type { Home } from '../../store/home.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { SigningKeyFile } from '../signing.ts';
 import { cannotSign } from './keygen-failure.ts';
-import { agentHolds, forgetWindow, readWindow, writeWindow, type Window } from './window.ts';
+import { agentHolds, forgetWindow, readWindow, writeWindow, type Window } from '../../daemon/unlock-window.ts';
 
 export interface UnlockOptions {
   readonly seconds: number;

@@ -7,6 +7,7 @@ import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
 import { counted } from '../counted.ts';
 import { isUnprotectedKey } from '../signer-key.ts';
+import { readWindow, type Window } from '../unlock-window.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredTips } from '../fold-rows.ts';
 import type { LogCut } from '../log-book.ts';
@@ -111,10 +112,17 @@ function warningsOf(engine: Engine, now: number): string[] {
     ...(unprotected
       ? [`${signer.key} has no passphrase: any process of this user can sign with it; memctl signer protect sets one`]
       : []),
+    ...openWindows(readWindow(engine.home, now)),
     ...editedViews(engine.home, engine.charter().audiences.keys()),
     ...engine.targets.warnings(),
     ...hookWarnings(readHookLog(engine.home), now),
   ];
+}
+
+/** A window that asks is the person's own; one that does not is everybody's. Pure. */
+function openWindows(window: Window | undefined): string[] {
+  if (window === undefined || window.confirm) return [];
+  return [`until ${window.until} an ssh-agent signs events for any process of this user; memctl unlock --end ends it`];
 }
 
 const weekMs = 7 * 86_400_000;

@@ -138,6 +138,8 @@ describe.skipIf(!hasTerminals)('in a window (needs script of util-linux)', () =>
     const sign = ['sign', 'ssh-route/mini', '--accept', first, '--yes'];
     await unlock(world, agent.socket, '--no-confirm');
     expect((await world.json(['unlock'])).value).toMatchObject({ open: true, confirm: false });
+    const warned = expect.stringMatching(/an ssh-agent signs events for any process of this user/);
+    expect((await world.json(['status'])).value['warnings']).toEqual([warned]);
     const file = join(world.home, 'unlock.json');
     const window = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     for (const changed of [

@@ -6,8 +6,10 @@ import type { BodyInput } from '../core/event.ts';
 import type { PurgeSkeleton } from '../core/trust/op-types.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';
 import type { SignDraftJson, SignedJson, SignRequest } from './sign-types.ts';
+import type { ApprovalsJson, CharterJson, PlaceJson, PreviewJson } from './charter-json.ts';
 import type { DraftOp } from './trust-keeper.ts';
 
+export type * from './charter-json.ts';
 export type { ClaimJson } from '../core/views/claim-json.ts';
 
 export interface AppendedJson {
@@ -213,114 +215,6 @@ export interface ShowOpJson {
   readonly auth: { readonly signer: string; readonly key: string; readonly valid: boolean };
 }
 
-/** One human approval as it stands in a line or op. `publicKey` null: no signer of the mesh has that name and key. */
-export interface ApprovalJson {
-  readonly signer: string;
-  readonly key: string;
-  readonly publicKey: string | null;
-  readonly signerStatus: string;
-  /** base64 of the SSHSIG blob. */
-  readonly sshsig: string;
-  /** What the fold made of it; `ok` for a trust op, which would not be held otherwise. */
-  readonly verdict: string;
-  readonly carriedBy: readonly { readonly log: string; readonly seq: number }[];
-}
-
-export interface ApprovalsJson {
-  readonly id: string;
-  readonly namespace: string;
-  /** What was signed: the canonical body. '' where it is not held. */
-  readonly message: string;
-  readonly approvals: readonly ApprovalJson[];
-}
-
-export interface ApproverJson {
-  readonly signer: string;
-  /** Fingerprint. */
-  readonly key: string;
-}
-
-/** Which op gave an item its value, who approved it, and when they said so. */
-export interface OriginJson {
-  readonly op: string;
-  readonly by: ApproverJson;
-  readonly at: string;
-}
-
-export interface PlaceJson {
-  readonly seq: number;
-  readonly link: string;
-}
-
-export interface HostJson extends OriginJson {
-  readonly host: string;
-  readonly address: string;
-  readonly status: string;
-  /** Last line that is usable here, and its link (the mesh id before the first). */
-  readonly seq: number;
-  readonly link: string;
-  /** Fingerprint of the key that signs its lines now, and that key. */
-  readonly key: string;
-  readonly signKey: string;
-  /** Last line that can count on any host; null while the log is open. */
-  readonly end: number | null;
-  readonly pins: readonly PlaceJson[];
-}
-
-export interface SignerJson extends OriginJson {
-  readonly name: string;
-  /** Fingerprint. */
-  readonly key: string;
-  readonly publicKey: string;
-  readonly scopes: readonly string[];
-  readonly status: string;
-  readonly rank: number;
-  /** Those in force; empty for an active signer. */
-  readonly revocations: readonly (OriginJson & { readonly marks: Readonly<Record<string, PlaceJson>> })[];
-}
-
-export interface ClassJson extends OriginJson {
-  readonly name: string;
-  readonly revise: string | null;
-  readonly claims: string | null;
-  readonly description: string;
-}
-
-/** One item of the charter, `host:alpha` or `policy:index.bytes`. `value` null: its ops disagree, and none has the say. */
-export interface ItemJson {
-  readonly item: string;
-  readonly value: unknown;
-  /** The op that gives the value, its approver and claimed time; absent without a value. */
-  readonly origin?: OriginJson;
-  /** Ids of every op that says something about it, void ones too. */
-  readonly ops: readonly string[];
-  readonly conflicts: readonly AlarmJson[];
-}
-
-/**
- * `void`: valid, but revocations (`voidedBy`) of its approver do not know it. `idle`: a revocation that ends nobody.
- * `unsupported`: of a later version. A fork-proof has no approver: there `by` and `at` are empty.
- */
-export interface OpJson extends OriginJson {
-  readonly kind: string;
-  readonly items: readonly string[];
-  readonly status: 'counted' | 'void' | 'idle' | 'unsupported';
-  readonly voidedBy: readonly string[];
-}
-
-export interface DelegationJson extends OriginJson {
-  readonly host: string;
-  readonly subjects: readonly string[];
-  readonly kinds: readonly string[];
-  readonly from: number;
-  readonly upto: number;
-}
-
-export interface PurgeJson extends OriginJson {
-  readonly id: string;
-  readonly reason: string;
-}
-
 export interface VerifyJson {
   readonly ok: boolean;
   readonly deep: boolean;
@@ -398,6 +292,61 @@ export interface PreviewJson {
   readonly falls: readonly OpJson[];
   /** Events held here whose every approval would fall, so that they are no longer signed. */
   readonly events: number;
+/**
+ * What a signer wants to say. `accept`: the claim `id`, as one new claim that replaces the other sides. `claim`: a new one,
+ * of `fields`. `retract`: nothing of what is parked. `pin`: that the subject stays in the index. `event`: the event `id` as
+ * it stands. `promote`: an event that is quarantined, or a proposal.
+ */
+export interface SignRequest {
+  readonly act: 'accept' | 'claim' | 'retract' | 'pin' | 'event' | 'promote';
+  readonly subject?: string;
+  readonly id?: string;
+  /** The scope whose park is meant, and of a new claim; default: the only one that is parked, else everywhere. */
+  readonly scope?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Events that it replaces, beyond the parked sides. */
+  readonly supersedes?: readonly string[];
+  /** Claims that may stand beside it. */
+  readonly leave?: readonly string[];
+  /** Fingerprint of the key that will sign; without it any signer may. */
+  readonly key?: string;
+  readonly session?: string;
+}
+
+export interface SignDraftJson {
+  /** The bytes to sign, in namespace `memd-event`: the canonical body. */
+  readonly body: string;
+  readonly id: string;
+  readonly subject: string;
+  /** Name of the signer with that key; null when no key was named. */
+  readonly signer: string | null;
+  readonly mesh: string;
+  /** The body was said before; signing it makes that very event signed. */
+  readonly existing: boolean;
+  /** What it supersedes, as far as it is known here. */
+  readonly replaces: readonly ClaimJson[];
+  /** Ids that it supersedes and that are not known here. */
+  readonly unknown: readonly string[];
+  /** Live claims that say the same, and stay. */
+  readonly agrees: readonly ClaimJson[];
+  /** Live claims that say otherwise, and stay beside it. */
+  readonly leaves: readonly ClaimJson[];
+  /** Questions that stay open on the subject. */
+  readonly questions: readonly ClaimJson[];
+}
+
+export interface SignedJson {
+  readonly id: string;
+  readonly signer: string;
+  readonly supersedes: readonly string[];
+  readonly subject: string;
+  readonly kind: string;
+  /** Where this host carries it. Null: the approval stood here already, and nothing was appended. */
+  readonly host: string | null;
+  readonly seq: number | null;
+  readonly status: string;
+  /** What is not as it was when it was drafted, or still stands against it. */
+  readonly notes: readonly string[];
 }
 
 export interface SessionStartJson {

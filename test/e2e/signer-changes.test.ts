@@ -1,7 +1,9 @@
 /** What changes when signers and hosts come and go: rotation, revocation with marks, disagreement, forks of the charter. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { ApiReply } from '../../drills/lib/api.ts';
 import { enrol } from '../../drills/lib/hosts.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
@@ -266,6 +268,26 @@ describe('two hosts', () => {
     for (const host of [alpha, beta])
       expect(itemOf(await charter(host), 'policy:index.lines')).toMatchObject({ value: 50, conflicts: [] });
   }, 60_000);
+
+  test('a rekey can be drafted over the local API; what is malformed is refused like anything that would not count', async () => {
+    const api = await alpha.api();
+    const publicKey = (name: string): string =>
+      readFileSync(`${makeKey(name)}.pub`, 'utf8')
+        .split(' ')
+        .slice(0, 2)
+        .join(' ');
+    const [signer] = await alpha.json<{ key: string }[]>('signer', 'list');
+    const { result: pin } = await api.call('place', { host: 'beta' });
+    const args = { name: 'beta', sign: publicKey('new-sign'), ssh: publicKey('new-ssh'), pin };
+    const draft = (more: Record<string, unknown>): Promise<ApiReply> =>
+      api.call('trust.draft', { op: 'host-rekey', args: { ...args, ...more }, key: signer?.key });
+    const { body } = (await draft({})).result as { body: string };
+    expect(JSON.parse(body)).toMatchObject({ ...args, op: 'host-rekey', by: { signer: 'craig' } });
+    for (const bad of [{ pin: null }, { pin: 'x' }, { name: 'nobody' }, { ssh: args.sign }])
+      expect({ bad, ...(await draft(bad)) }).toMatchObject({ bad, error: { code: 'OP_REFUSED' } });
+    expect((await api.call('trust.preview', { body: '{}' })).error).toMatchObject({ code: 'BAD_REQUEST' });
+    expect((await api.call('trust.preview', { body })).result).toEqual({ falls: [], events: 0 });
+  });
 
   test('a revoked host is cut off at once, is told by whom, and what it says later is not taken', async () => {
     const kept = (await beta.json<{ id: string }>('lesson', 'lesson/kept', 'before')).id;

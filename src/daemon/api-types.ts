@@ -1,7 +1,4 @@
-/**
- * Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract).
- * Long because it is the one list of everything that memd is asked and answers.
- */
+/** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
 import type { BodyInput } from '../core/event.ts';
 import type { PurgeSkeleton } from '../core/trust/op-types.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';
@@ -266,87 +263,6 @@ export interface ImportedJson {
   readonly new: number;
   readonly unchanged: number;
   readonly skipped: readonly SkippedJson[];
-}
-
-export interface CharterJson {
-  readonly mesh: string;
-  /** Name of the mesh. */
-  readonly name: string;
-  readonly trust: string;
-  readonly hosts: readonly HostJson[];
-  readonly signers: readonly SignerJson[];
-  readonly classes: readonly ClassJson[];
-  readonly audiences: readonly string[];
-  readonly delegations: readonly DelegationJson[];
-  readonly purges: readonly PurgeJson[];
-  /** Every item, those of the lists above among them, with all ops about it. */
-  readonly items: readonly ItemJson[];
-  /** Every op, ancestors first. */
-  readonly ops: readonly OpJson[];
-  readonly conflicts: readonly AlarmJson[];
-}
-
-/** What would change by an op that is not signed yet. */
-export interface PreviewJson {
-  /** Ops that count now and would not any more. */
-  readonly falls: readonly OpJson[];
-  /** Events held here whose every approval would fall, so that they are no longer signed. */
-  readonly events: number;
-/**
- * What a signer wants to say. `accept`: the claim `id`, as one new claim that replaces the other sides. `claim`: a new one,
- * of `fields`. `retract`: nothing of what is parked. `pin`: that the subject stays in the index. `event`: the event `id` as
- * it stands. `promote`: an event that is quarantined, or a proposal.
- */
-export interface SignRequest {
-  readonly act: 'accept' | 'claim' | 'retract' | 'pin' | 'event' | 'promote';
-  readonly subject?: string;
-  readonly id?: string;
-  /** The scope whose park is meant, and of a new claim; default: the only one that is parked, else everywhere. */
-  readonly scope?: string;
-  readonly fields?: Readonly<Record<string, unknown>>;
-  /** Events that it replaces, beyond the parked sides. */
-  readonly supersedes?: readonly string[];
-  /** Claims that may stand beside it. */
-  readonly leave?: readonly string[];
-  /** Fingerprint of the key that will sign; without it any signer may. */
-  readonly key?: string;
-  readonly session?: string;
-}
-
-export interface SignDraftJson {
-  /** The bytes to sign, in namespace `memd-event`: the canonical body. */
-  readonly body: string;
-  readonly id: string;
-  readonly subject: string;
-  /** Name of the signer with that key; null when no key was named. */
-  readonly signer: string | null;
-  readonly mesh: string;
-  /** The body was said before; signing it makes that very event signed. */
-  readonly existing: boolean;
-  /** What it supersedes, as far as it is known here. */
-  readonly replaces: readonly ClaimJson[];
-  /** Ids that it supersedes and that are not known here. */
-  readonly unknown: readonly string[];
-  /** Live claims that say the same, and stay. */
-  readonly agrees: readonly ClaimJson[];
-  /** Live claims that say otherwise, and stay beside it. */
-  readonly leaves: readonly ClaimJson[];
-  /** Questions that stay open on the subject. */
-  readonly questions: readonly ClaimJson[];
-}
-
-export interface SignedJson {
-  readonly id: string;
-  readonly signer: string;
-  readonly supersedes: readonly string[];
-  readonly subject: string;
-  readonly kind: string;
-  /** Where this host carries it. Null: the approval stood here already, and nothing was appended. */
-  readonly host: string | null;
-  readonly seq: number | null;
-  readonly status: string;
-  /** What is not as it was when it was drafted, or still stands against it. */
-  readonly notes: readonly string[];
 }
 
 export interface SessionStartJson {

@@ -112,7 +112,7 @@ function chainLine(
   if (line.seq !== seq) return { code: 'SEQ', seq, detail: `seq ${line.seq} where ${seq} follows` };
   if (line.prev !== previous.link) return { code: 'PREV', seq, detail: 'prev is not the link of the line before' };
   if (line.fault === 'HOLE' && start.purged?.has(line.id) !== true) {
-    return { code: 'HOLE', seq, detail: 'a hole that no purge names' };
+    return { code: 'HOLE', seq, detail: `a hole that no purge names, of event ${line.id}` };
   }
   return line;
 }

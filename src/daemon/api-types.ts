@@ -1,4 +1,7 @@
-/** Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract). */
+/**
+ * Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract).
+ * Long because it is one contract, read as a whole by whoever writes a script.
+ */
 import type { BodyInput } from '../core/event.ts';
 import type { PurgeSkeleton } from '../core/trust/op-types.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';

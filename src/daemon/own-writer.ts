@@ -97,7 +97,10 @@ function requireSoundLog(book: LogBook, host: string): void {
   throw new Refusal({
     code: 'OWN_LOG_DAMAGED',
     message: `this host's own log is damaged at line ${cut.seq} (${cut.code}: ${cut.detail}); nothing is appended after damage`,
-    hint: 'memctl verify --deep names every damaged object; restore repo.git from a backup or a peer',
+    hint:
+      cut.code === 'HOLE'
+        ? 'a purge of that event counts no more; it can be purged again: memctl purge ID --reason CODE'
+        : 'memctl verify --deep names every damaged object; restore repo.git from a backup or a peer',
   });
 }
 

@@ -341,6 +341,30 @@ describe('a body that is brought back by hand', { timeout: 90_000 }, () => {
   });
 });
 
+describe('a purge that counts no more', { timeout: 90_000 }, () => {
+  test('withholds what comes after the hole, and another purge of the event brings it back', async () => {
+    const host = await bench.lay('voided');
+    await host.json('init', '--host', 'alpha', '--listen', '127.0.0.1:0');
+    const id = await tellSecret(host);
+    const key = join(bench.folder(), 'dana');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+    await host.json('signer', 'add', `${key}.pub`, '--as', 'dana', '--scopes', '*,purge', '--yes');
+    const { id: op } = await host.json<Purged>('purge', id, '--reason', 'secret', '--yes', '--key', key);
+    await host.json('signer', 'revoke', 'dana', '--void', op, '--yes');
+    expect(await host.json('status')).toMatchObject({ alarms: [{ kind: 'WITHHELD', host: 'alpha' }] });
+    expect(await host.json('purge', '--list')).toEqual([]);
+    expect((await host.ctl('recall', 'lesson/rule-60')).stdout).toContain('NOT WHOLE HERE');
+    const event = JSON.stringify({ kind: 'lesson', subject: 'lesson/after', content: 'still here' });
+    expect(await host.refused(1, ['append', '--file', '-'], { input: event })).toMatchObject({
+      code: 'OWN_LOG_DAMAGED',
+    });
+    expect(await host.json('purge', id, '--reason', 'secret', '--yes')).toMatchObject({ done: true });
+    expect(await host.json('status')).toMatchObject({ alarms: [] });
+    await host.append(event);
+    await expectSound(host);
+  });
+});
+
 describe('a purge in a mesh', { timeout: 90_000 }, () => {
   test('a host that receives the op does the same, to the same commit and root, and is named until it has', async () => {
     const [alpha, beta] = await Promise.all([bench.lay('mesh-alpha'), bench.lay('mesh-beta')]);

@@ -122,6 +122,6 @@ function refuseType(type: string): Result<never, SshKeyFault> {
   return refuse('NOT_A_KEY', 'unknown key type');
 }
 
-export type { Ed25519PublicKey, SshKeyFault, SshPublicKey } from './keys/key.ts';
+export type { SshKeyFault, SshPublicKey } from './keys/key.ts';
 export { looksLikePrivateKey } from './keys/private-text.ts';
 export { fingerprintWords } from './fingerprint-words.ts';

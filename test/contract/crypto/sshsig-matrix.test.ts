@@ -20,15 +20,8 @@ import {
   softSkEd25519,
   type SoftKey,
 } from '../../lib/other-keys.ts';
-import {
-  blobOf,
-  commonCells,
-  ecdsaCells,
-  ed25519Cells,
-  rsaCells,
-  tokenCells,
-  type Cell,
-} from '../../lib/sshsig-cells.ts';
+import { blobOf, commonCells, type Cell } from '../../lib/sshsig-cells.ts';
+import { ecdsaCells, ed25519Cells, rsaCells, tokenCells } from '../../lib/sshsig-family-cells.ts';
 import { armorOf, askKeygen, mapSome, runKeygen } from '../../lib/stock-keygen.ts';
 import { readVectors } from '../../lib/vectors.ts';
 

@@ -105,6 +105,8 @@ withOutsideVectors('sshsig', (folder) => {
       readonly message: string;
       readonly allowed_signers: string;
       readonly strict: 'pass' | 'fail' | 'either';
+      /** By verifier and version. */
+      readonly verdicts: Readonly<Record<string, string>>;
     }
     const rows = readOutsideJson(folder, 'expected.json') as readonly Row[];
 
@@ -133,6 +135,18 @@ withOutsideVectors('sshsig', (folder) => {
       if (/^sk-.*-flags-0x/.test(id) || id.endsWith('-high-s')) return /^pass$/;
       return id === 'rsa-e3-good' ? /^WEAK_KEY$/ : /^NOT_ARMOR$/;
     }
+
+    test('what passes here passes with every OpenSSH that was asked', () => {
+      const asked = rows
+        .filter((row) => answer(row) === 'pass')
+        .flatMap(({ id, verdicts }) =>
+          Object.entries(verdicts)
+            .filter(([verifier]) => verifier.startsWith('OpenSSH'))
+            .map(([verifier, verdict]) => `${id} ${verifier} ${verdict}`),
+        );
+      expect(asked.length).toBeGreaterThan(50);
+      expect(asked.filter((line) => !line.endsWith(' pass'))).toEqual([]);
+    });
 
     test('the rows hold good ones of every family, and many bad ones', () => {
       const passed = rows.filter((row) => answer(row) === 'pass');

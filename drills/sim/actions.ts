@@ -1,10 +1,9 @@
 /** The actions of a plan, done to hosts that are there. What cannot be done then is left out. */
 import { createRandom } from '../../test/lib/random.ts';
-import { recharter } from './beliefs.ts';
 import { decide, hostNames } from './charter.ts';
 import { announce } from './announce.ts';
+import { addTrust } from './effects.ts';
 import { crashHost, makeHost, startHost } from './host.ts';
-import { noteTrustSet } from './truth.ts';
 import type { Action } from './plan.ts';
 import { later, type Sim, type SimHost } from './types.ts';
 import { wantAppend } from './write.ts';
@@ -63,16 +62,8 @@ function decideOn(sim: Sim, host: SimHost, { what }: Extract<Action, { kind: 'de
   if (what === 'host' && (name === undefined || known || sim.hosts.some((other) => other.name === name))) return;
   sim.decisions += 1;
   const decision = what === 'host' ? { kind: what, name: name ?? '' } : { kind: what };
-  const trust = sim.unions(memory.trust, [decide(memory.trust, decision, sim.decisions)], host.name);
-  host.disk.write(
-    'trust',
-    Array.from(trust.set.held.values(), ({ op }) => op),
-  );
-  host.disk.sync();
-  recharter(sim, host, trust);
-  noteTrustSet(sim, host);
+  addTrust(sim, host, [decide(memory.trust, decision, sim.decisions)]);
   if (what === 'host' && name !== undefined) join(sim, host, name);
-  announce(sim, host);
 }
 
 /** The new host takes the trust set from the one that added it. */

@@ -91,7 +91,15 @@ function notExtension(
   const seq = at + 1;
   const from = { seq: at, link: held.lines[at - 1]?.link ?? meshId };
   const other = judgeLines(sim, memory, { log, from, texts: texts.slice(at, at + 1) });
-  const fault: AdmissionFault = { code: 'NOT_EXTENSION', seq, forked: other.lines.length === 1, detail: `line ${seq}` };
+  const [ours, theirs] = [held.lines[at], other.lines[0]];
+  const fork = ours === undefined || theirs === undefined ? {} : { fork: [ours, theirs] as const };
+  const fault: AdmissionFault = {
+    code: 'NOT_EXTENSION',
+    seq,
+    forked: theirs !== undefined,
+    detail: `line ${seq}`,
+    ...fork,
+  };
   return { lines: 0, fault };
 }
 

@@ -10,21 +10,24 @@ import { usableLines } from './usable.ts';
 export function believe(sim: Sim, host: SimHost): void {
   const { memory } = host;
   if (memory === undefined) return;
-  const fresh: VerifiedLine[] = [];
-  for (const log of memory.logs.keys()) {
-    const from = memory.folded.get(log) ?? 0;
-    const lines = usableLines(memory.trust.charter, memory, log).slice(from);
-    if (lines.length === 0) continue;
-    memory.folded.set(log, from + lines.length);
-    fresh.push(...lines);
-  }
+  const fresh = takeFresh(memory);
   if (fresh.length === 0) return;
-  const { subjects } = foldLines(memory.fold, sim.bug.foldLine === undefined ? fresh : changed(sim, memory, fresh));
+  const { subjects } = foldLines(memory.fold, changed(sim, memory, fresh));
   conclude(sim, host, { fresh, subjects });
 }
 
+function takeFresh(memory: Memory): readonly VerifiedLine[] {
+  return [...memory.logs.keys()].flatMap((log) => {
+    const from = memory.folded.get(log) ?? 0;
+    const lines = usableLines(memory.trust.charter, memory, log).slice(from);
+    if (lines.length > 0) memory.folded.set(log, from + lines.length);
+    return lines;
+  });
+}
+
 function changed(sim: Sim, memory: Memory, lines: readonly VerifiedLine[]): readonly VerifiedLine[] {
-  return lines.map((line) => sim.bug.foldLine?.(memory, line) ?? line);
+  const { foldLine } = sim.bug;
+  return foldLine === undefined ? lines : lines.map((line) => foldLine(memory, line));
 }
 
 /** Puts the fold under the trust set of the memory. What a new charter takes back is taken back. */
@@ -42,6 +45,7 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   if (isShorter || !purgesAlike(before, charter)) {
     memory.fold = createFold(charter, hash, simPorts);
     memory.folded.clear();
+    foldLines(memory.fold, changed(sim, memory, takeFresh(memory)));
   } else {
     setCharter(memory.fold, charter, hash);
   }

@@ -3,13 +3,24 @@
  * cheaply (a hash of key and message): only whoever holds a key makes one, which is all that the rules ask.
  */
 import { sha256, sha256Hex } from '../../src/crypto/hash.ts';
+import { signEd25519 } from '../../src/crypto/ed25519.ts';
+import { lineMessage, type Line } from '../../src/core/line.ts';
+import { forkProofOf, type ForkedLines } from '../../src/core/sync/fork-proof.ts';
 import { encodeBase64 } from '../../src/crypto/base64.ts';
 import { canonicalJson, type JsonValue } from '../../src/crypto/canonical.ts';
 import type { Auth, Body } from '../../src/core/event.ts';
 import type { FoldPorts } from '../../src/core/fold/fold.ts';
 import { charterOf, type Charter } from '../../src/core/trust/charter.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
-import { addOps, emptyTrustSet, keptHash, maximalOps, trustHash, type TrustSet } from '../../src/core/trust/set.ts';
+import {
+  addOps,
+  emptyTrustSet,
+  keptHash,
+  keptOp,
+  maximalOps,
+  trustHash,
+  type TrustSet,
+} from '../../src/core/trust/set.ts';
 import { scopeCovers } from '../../src/core/trust/scope.ts';
 import {
   approverOf,
@@ -64,7 +75,9 @@ export type Unions = (trust: Trust, ops: readonly TrustOp[], peer: string) => Tr
 export function openUnions(): Unions {
   const known = new Map<string, Trust>();
   return (trust, ops, peer) => {
-    const fresh = [...new Map(ops.map((op) => [op.id, op])).values()].filter(({ id }) => !trust.set.held.has(id));
+    const fresh = [...new Map(ops.map((op) => [op.id, op])).values()].filter(
+      ({ id }) => keptOp(trust.set, id) === undefined,
+    );
     if (fresh.length === 0) return trust;
     const key = `${trust.kept} ${fresh.map(({ id }) => id).join(' ')}`;
     const made = known.get(key) ?? trustOf(addOps(trust.set, fresh, peer).set);
@@ -107,6 +120,17 @@ export function signAs(host: string): (message: string) => Uint8Array {
   const number = firstKey + hostNames.findIndex((name) => name === host);
   const key = testKey(number).public.raw32 ?? new Uint8Array();
   return (message) => cheapSignature(key, message);
+}
+
+/**
+ * The proof of a fork has to convince the trust set, which knows no port: its two signatures are made anew, real ones, for
+ * lines that whoever has the key did sign.
+ */
+export function forkProof(charter: Charter, log: string, lines: ForkedLines): TrustOp | undefined {
+  const host = charter.hosts.get(log);
+  const { signing } = testKey(firstKey + hostNames.findIndex((name) => name === log));
+  const sign = (line: Line): Line => ({ ...line, sig: encodeBase64(signEd25519(signing, lineMessage(line.link))) });
+  return host === undefined ? undefined : forkProofOf(meshId, host, [sign(lines[0]), sign(lines[1])]);
 }
 
 /** The port that `extendLog` takes in place of ed25519. */

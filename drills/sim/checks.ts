@@ -150,17 +150,19 @@ export function checkReplicated(
 /** Everything was healed long enough ago: all hosts hold the same and say the same. */
 export function differenceBetween(sim: Sim): string | undefined {
   const hosts = sim.hosts.filter(({ up, memory }) => up && memory !== undefined);
-  const said = hosts.map(({ node, memory }) => ({ node, text: memory === undefined ? '' : holdingsOf(sim, memory) }));
+  const said = hosts.map(({ node, memory }) => ({ node, text: memory === undefined ? '' : holdingsOf(memory) }));
   const other = said.find(({ text }) => text !== said[0]?.text);
   return other === undefined
     ? undefined
     : `${other.node} and ${said[0]?.node} do not hold the same:\n${other.text}\n${said[0]?.text}`;
 }
 
-/** A log that forked is cut by a proof; until hosts make one, each keeps the branch that it saw first. */
-function holdingsOf({ truth }: Sim, memory: Memory): string {
-  const logs = [...memory.logs].filter(([log, { lines }]) => !truth.forked.has(log) && lines.length > 0);
-  const tips = logs.map(([log, { lines }]) => `${log} ${lines.length} ${lines.at(-1)?.link}`);
-  const root = truth.forked.size === 0 ? readState(memory.fold).root : '';
-  return [memory.trust.hash, ...tips.toSorted((a, b) => (a < b ? -1 : 1)), root].join('\n');
+/** What counts is compared: behind the cut of a fork each keeps the branch that it saw first. */
+function holdingsOf(memory: Memory): string {
+  const { charter, kept } = memory.trust;
+  const tips = [...memory.logs.keys()].flatMap((log) => {
+    const last = usableLines(charter, memory, log).at(-1);
+    return last === undefined ? [] : [`${log} ${last.seq} ${last.link}`];
+  });
+  return [kept, ...tips.toSorted((a, b) => (a < b ? -1 : 1)), readState(memory.fold).root].join('\n');
 }

@@ -11,6 +11,9 @@ import { serveHeads, serveLog, serveTrust } from './serve.ts';
 import type { Memory, Sim, SimHost } from './types.ts';
 import { noteAuthored, noteTrustSet } from './truth.ts';
 import { mayAppend } from './write.ts';
+import type { TrustOp } from '../../src/core/trust/op.ts';
+import { forkProof } from './charter.ts';
+import { keptOps } from '../../src/core/trust/set.ts';
 
 type Asking = Extract<Effect, { readonly deadlineMs: number }>;
 
@@ -33,6 +36,10 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
       return mayAppend(sim, host, effect.token);
     case 'replicated':
       return checkReplicated(sim, host, effect);
+    case 'prove-fork': {
+      const op = forkProof(memory.trust.charter, effect.log, effect.lines);
+      return op === undefined ? undefined : addTrust(sim, host, [op]);
+    }
     case 'outcome':
       sim.trace.note(`  = ${effect.outcome.state} ${effect.outcome.reason?.code ?? ''} ${effect.outcome.newEvents}`);
       return;
@@ -122,7 +129,7 @@ function takeTrust(
   host: SimHost,
   { peer, cycle, answer }: { peer: string; cycle: number; answer: ReturnType<typeof serveTrust> | Lost },
 ): SyncEvent {
-  const { memory, disk } = host;
+  const { memory } = host;
   const lostTrust = (code: Lost | 'REMOTE_ERROR'): SyncEvent => ({
     kind: 'trust',
     peer,
@@ -134,21 +141,25 @@ function takeTrust(
     memory.trustFailed.add(cycle);
     return lostTrust(answer === 'missing' ? 'REMOTE_ERROR' : answer);
   }
-  const trust = sim.unions(memory.trust, answer, peer);
-  const added = [...trust.set.held.keys()].filter((id) => !memory.trust.set.held.has(id));
-  if (added.length > 0) {
-    disk.write(
-      'trust',
-      Array.from(trust.set.held.values(), ({ op }) => op),
-    );
-    disk.sync();
-    recharter(sim, host, trust);
-    noteTrustSet(sim, host);
-    announce(sim, host);
-  }
+  const before = memory.trust.set;
+  addTrust(sim, host, answer);
+  const added = [...memory.trust.set.held.keys()].filter((id) => !before.held.has(id));
   return { kind: 'trust', peer, cycle, answer: { ok: true, value: { added, unsupported: [], bad: [] } } };
 }
 
 function lost(code: Lost): { readonly ok: false; readonly code: Lost; readonly detail: string } {
   return { ok: false, code, detail: code };
+}
+
+/** The trust set grows: durably, then in the charter, the fold and what others are told. */
+export function addTrust(sim: Sim, host: SimHost, ops: readonly TrustOp[]): void {
+  const { memory, disk, name } = host;
+  if (memory === undefined) return;
+  const trust = sim.unions(memory.trust, ops, name);
+  if (trust.kept === memory.trust.kept) return;
+  disk.write('trust', keptOps(trust.set));
+  disk.sync();
+  recharter(sim, host, trust);
+  noteTrustSet(sim, host);
+  announce(sim, host);
 }

@@ -1,11 +1,11 @@
 /** Everything is put right: the network, the machines, the liars, and what a person does about copies and old backups. */
 import { ownLogFault } from '../../src/core/sync/own-log.ts';
 import { store } from './admit.ts';
-import { recharter } from './beliefs.ts';
+import { addTrust } from './effects.ts';
 import { crashHost, startHost } from './host.ts';
 import { worldOf } from './machine.ts';
-import { noteTrustSet } from './truth.ts';
 import type { Sim, SimHost } from './types.ts';
+import { keptOps } from '../../src/core/trust/set.ts';
 
 export function heal(sim: Sim): void {
   sim.healed = true;
@@ -32,15 +32,8 @@ const lookMs = 10_000;
 function handInAgain(sim: Sim): void {
   const [first] = sim.hosts;
   if (first?.memory === undefined) return;
-  const ops = sim.hosts.flatMap(({ memory }) => Array.from(memory?.trust.set.held.values() ?? [], ({ op }) => op));
-  const trust = sim.unions(first.memory.trust, ops, first.name);
-  first.disk.write(
-    'trust',
-    Array.from(trust.set.held.values(), ({ op }) => op),
-  );
-  first.disk.sync();
-  recharter(sim, first, trust);
-  noteTrustSet(sim, first);
+  const ops = sim.hosts.flatMap(({ memory }) => (memory === undefined ? [] : keptOps(memory.trust.set)));
+  addTrust(sim, first, ops);
 }
 
 /** The copy is switched off; what it said stays where it was heard. */

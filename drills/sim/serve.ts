@@ -6,6 +6,7 @@ import { encodeBase64 } from '../../src/crypto/base64.ts';
 import { sha256Hex } from '../../src/crypto/hash.ts';
 import { foundedTrust, meshId, oidOf, signAs, type Trust } from './charter.ts';
 import type { HeldLog, Sim, SimHost } from './types.ts';
+import { keptOps } from '../../src/core/trust/set.ts';
 
 /** The answer of `memd heads`; undefined from a host that keeps silent. */
 export function serveHeads(sim: Sim, host: SimHost, asker: string): Heads | undefined {
@@ -43,7 +44,7 @@ function servedTrust(sim: Sim, { lies }: SimHost): Trust | undefined {
 export function serveTrust(sim: Sim, host: SimHost, oid: string): readonly TrustOp[] | 'missing' | undefined {
   if (host.memory === undefined || host.lies.has('silent')) return undefined;
   const trust = servedTrust(sim, host) ?? host.memory.trust;
-  return oidOf(trust.kept) === oid ? Array.from(trust.set.held.values(), ({ op }) => op) : 'missing';
+  return oidOf(trust.kept) === oid ? keptOps(trust.set) : 'missing';
 }
 
 /** Lines of a log up to what was offered. `missing`: the commit is not there. */

@@ -294,6 +294,7 @@ function openPeers(
       const { peer, state, reason } = outcome;
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
     },
+    onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
   });
 }
 

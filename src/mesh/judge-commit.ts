@@ -12,7 +12,7 @@ import {
   type PurgedIds,
   type VerifiedLine,
 } from '../core/log.ts';
-import { parseLine } from '../core/line.ts';
+import { parseLine, type Line } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import type { AdmissionFaultCode } from '../core/sync/peer.ts';
 import type { AdmissionFault } from '../core/sync/vocabulary.ts';
@@ -195,13 +195,15 @@ async function compareLines(context: JudgeContext, base: LogBase, layout: LogLay
 }
 
 /** The first line that differs. If the host signed their version too, the host wrote two histories. */
-function divergence(context: JudgeContext, mine: { seq: number; prev: string }, theirs: RawLine): AdmissionFault {
+function divergence(context: JudgeContext, mine: Line, theirs: RawLine): AdmissionFault {
   const { log } = context;
   const { seq } = mine;
   const other = extendLog({ ...readingOf(context), from: { seq: seq - 1, link: mine.prev } }, [theirs]);
-  const forked = other.lines.length === 1;
+  const [line] = other.lines;
+  const forked = line !== undefined;
   const who = forked ? `${log} signed both versions: its log is forked` : 'their version does not verify';
-  return { code: 'NOT_EXTENSION', seq, forked, detail: `line ${seq} is another one than ours; ${who}` };
+  const detail = `line ${seq} is another one than ours; ${who}`;
+  return { code: 'NOT_EXTENSION', seq, forked, detail, ...(forked ? { fork: [mine, line] } : {}) };
 }
 
 type StreamedLine =

@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { cycleDeadlineMs, ownLogAskMs, ownLogProofMs } from '../core/limits.ts';
+import { forkProofOf } from '../core/sync/fork-proof.ts';
 import { nextTime, step } from '../core/sync/step.ts';
 import { openSync, type SyncOptions, type SyncState } from '../core/sync/state.ts';
 import type { CycleRequest, Effect, SyncEvent, World } from '../core/sync/vocabulary.ts';
@@ -19,6 +20,8 @@ export interface PeersOptions {
   readonly onOutcome?: (outcome: PeerOutcome) => void;
   /** Told when every peer has been asked once after a start or a sleep. */
   readonly onCaughtUp?: () => void;
+  /** Told when a proof of a fork could not be written; it is tried again when the peer is fetched from again. */
+  readonly onFailure?: (error: unknown) => void;
   /** What differs from the usual, for tests. */
   readonly sync?: Partial<SyncOptions>;
 }
@@ -67,7 +70,7 @@ export interface Peers {
 
 /** Dials nobody yet. */
 export function createPeers(options: PeersOptions): Peers {
-  const { node, onOutcome, onCaughtUp } = options;
+  const { node, onOutcome, onCaughtUp, onFailure } = options;
   const world = worldOf(node);
   const usual = { seed: randomInt(2 ** 32), ownAskMs: ownLogAskMs, ownProofMs: ownLogProofMs, appendAlone: true };
   const state = openSync({ ...usual, ...options.sync });
@@ -93,6 +96,8 @@ export function createPeers(options: PeersOptions): Peers {
         return waits.replicated(effect);
       case 'caught-up':
         return onCaughtUp?.();
+      case 'prove-fork':
+        return void proveFork(node, effect).catch((error: unknown) => onFailure?.(error));
       default:
         return carrier.carry(effect);
     }
@@ -166,4 +171,11 @@ function createMachine(start: {
     setClock();
   };
   return { tell, stop: () => clearTimeout(timer) };
+}
+
+/** Every host that meets the second line says so; one proof of a host and seq is kept. */
+async function proveFork(node: MeshNode, { log, lines }: Extract<Effect, { kind: 'prove-fork' }>): Promise<void> {
+  const host = node.charter().hosts.get(log);
+  const op = host && forkProofOf(node.meshId, host, lines);
+  if (op !== undefined) await node.admitTrust([op], node.host);
 }

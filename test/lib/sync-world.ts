@@ -126,6 +126,8 @@ export function short(effects: readonly Effect[]): readonly string[] {
         return `replicated ${effect.peers.join(',')} ${effect.enough}`;
       case 'may-append':
         return `may-append ${effect.token}`;
+      case 'prove-fork':
+        return `prove-fork ${effect.log}`;
       case 'caught-up':
         return effect.kind;
       default:

@@ -94,8 +94,9 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   noteLines(turn, peer, { log, lines: fetched.lines });
   const alarm = alarmOf(peer, log, fetched);
   remember(turn, peer, { log, offered, alarm });
+  const { failure, fault } = fetched;
+  if (fault?.fork !== undefined) emit(turn, { kind: 'prove-fork', log, lines: fault.fork });
   if (alarm !== undefined) return noteAlarms(turn, peer, [alarm]);
-  const { failure } = fetched;
   if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `log ${log}: ${failure.detail}` });
 }
 
@@ -120,7 +121,10 @@ function noteRollback(turn: Turn, peer: string, seq: number): void {
 }
 
 function alarmOf(peer: string, log: string, { fault, failure, mismatch }: LogFetched): MeshAlarm | undefined {
-  if (fault !== undefined) return { peer, log, ...fault, detail: `log ${log}: ${fault.detail}` };
+  if (fault !== undefined) {
+    const { fork: _, ...told } = fault;
+    return { peer, log, ...told, detail: `log ${log}: ${fault.detail}` };
+  }
   if (mismatch !== undefined) {
     const detail = `log ${log}: what it sends holds no more than we do, though it says so`;
     return { code: 'HEADS_WRONG', peer, log, detail };

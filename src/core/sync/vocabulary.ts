@@ -4,6 +4,7 @@
  * effects out. Source: docs/mesh.md, The machine.
  */
 import type { Result } from '../../crypto/result.ts';
+import type { ForkedLines } from './fork-proof.ts';
 import type {
   AdmissionFaultCode,
   FetchPackFault,
@@ -41,6 +42,8 @@ export interface AdmissionFault {
   readonly seq?: number;
   /** NOT_EXTENSION only: true when the host itself signed both versions, so that its log is forked. */
   readonly forked?: boolean;
+  /** The two lines that show it. */
+  readonly fork?: ForkedLines;
 }
 
 /**
@@ -154,6 +157,8 @@ export type Effect =
   | { readonly kind: 'heard'; readonly peer: string; readonly heads: Heads }
   /** It says it holds what this home lacks of its own log: being looked into, and what came of it. */
   | { readonly kind: 'own-claim'; readonly peer: string; readonly claim: 'looking' | 'unproven' | SignedLine }
+  /** A log is forked, and these two lines prove it: that goes into the trust set, and from there to every host. */
+  | { readonly kind: 'prove-fork'; readonly log: string; readonly lines: ForkedLines }
   /** A cycle is over. `tokens`: whoever asked for it. */
   | { readonly kind: 'outcome'; readonly outcome: PeerOutcome; readonly tokens: readonly string[] }
   /** The peer is left out of what was asked. */

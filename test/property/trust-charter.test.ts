@@ -6,7 +6,7 @@ import type { TrustOp } from '../../src/core/trust/op.ts';
 import { previewOp } from '../../src/core/trust/preview.ts';
 import { mayGrant } from '../../src/core/trust/scope.ts';
 import { addOps, emptyTrustSet, evaluationOf, maximalOps, trustHash, type TrustSet } from '../../src/core/trust/set.ts';
-import { countedOpIds } from '../../src/core/trust/op-list.ts';
+import { opNotes } from '../../src/core/trust/history.ts';
 import { compareRanks, type Rank } from '../../src/core/trust/standing.ts';
 import { ed25519PublicText } from '../../src/crypto/ssh-key.ts';
 import { classAdd, must, signerAdd, stampOf, testKey, testSigner } from '../lib/trust-ops.ts';
@@ -48,7 +48,9 @@ function inOracleTerms(set: TrustSet): OracleCharter {
   for (const [key, { value }] of charter.policy) items[`policy:${key}`] = { value };
   return {
     valid: [...set.held.keys()].toSorted(byText),
-    counted: [...countedOpIds(set)].toSorted(byText),
+    counted: opNotes(set)
+      .flatMap(({ id, counts }) => (counts ? [id] : []))
+      .toSorted(byText),
     items,
     delegations: charter.delegations.map(({ op }) => op),
     purges: Object.fromEntries([...charter.purges].map(([id, { op }]) => [id, op])),
@@ -158,6 +160,11 @@ describe('trust set: random hostile histories', () => {
           expect(charterText(again.set)).toBe(charterText(history.set));
           const charter = charterOf(history.set);
           const live = liveApprovers(charter);
+          for (const [name, { revocations }] of charter.signers) {
+            for (const { by } of revocations) {
+              expect(by.signer === name || ranksBefore(history.set, by.signer, name)).toBe(true);
+            }
+          }
           expect(live.length).toBeGreaterThan(0);
           for (const by of live) {
             const place = { mesh: history.mesh, by, prev: maximalOps(history.set) };

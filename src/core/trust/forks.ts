@@ -55,7 +55,9 @@ export function lowestFork(set: Pick<TrustSet, 'forks' | 'held'>, host: string, 
   return lowest;
 }
 
-function isUnsettled({ spans, pins }: HostLog, brought: Held, seq: number): boolean {
+/** What a revoked host said stands up to its pin, and nothing behind it. */
+function isUnsettled({ spans, pins, isRevoked }: HostLog, brought: Held, seq: number): boolean {
+  if (isRevoked) return false;
   const key = signKeyOf(brought)?.raw32;
   const isInForce = spans.some((span) => span.from <= seq && (span.upto ?? seq) >= seq && isEqual(span.key, key));
   return isInForce && pins.every((pin) => pin.seq < seq);

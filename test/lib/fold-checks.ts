@@ -120,7 +120,8 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
       ),
   );
   for (const { scopes: reach, target } of purged) {
-    if (!['assert', 'lesson', 'retract'].includes(target.kind)) continue;
+    // One that is held for its class or audience does nothing, as before it was purged.
+    if (!['assert', 'lesson', 'retract'].includes(target.kind) || fold.nodes.get(target.id)?.held !== null) continue;
     for (const id of target.supersedes) if (scopeCovers(reach, eventView(fold, id)?.subject ?? '?')) dead.add(id);
   }
   const live = said.filter((view) => isClaim(view) && !dead.has(view.id));

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { searchFailure } from '../lib/fold-search.ts';
 
 /** FOLD_RUNS makes a longer search, FOLD_SEED starts it elsewhere; the defaults are what every run of the suite does. */
-const runs = Number(process.env['FOLD_RUNS'] ?? 20_000);
-const authorityRuns = Number(process.env['FOLD_RUNS'] ?? 5_000);
+const runs = Number(process.env['FOLD_RUNS'] ?? 12_000);
+const authorityRuns = Number(process.env['FOLD_RUNS'] ?? 8_000);
 const from = Number(process.env['FOLD_SEED'] ?? 1_000_000);
 const timeout = 60_000 + runs * 20;
 

@@ -112,4 +112,15 @@ describe('R1: approvals of a revoked signer', () => {
     setCharter(fold, revoked({}), trust);
     expect(readBeliefs(fold).view(claim).stale).toBe(false);
   });
+
+  test('nor is one that the host appended again under such an approval', () => {
+    const world = newWorld();
+    const home = { home: 'file:a' };
+    const old = world.say('alpha', 'observe', 'note/home', { ...home, digest: 'd0' });
+    const seen = world.say('alpha', 'observe', 'note/home', { ...home, digest: 'd1' });
+    const claim = world.say('alpha', 'assert', 'note/one', { value: 'v', basis: [seen] });
+    world.carry('alpha', old, { sign: 'dana' });
+    expect(beliefsOf(world).view(claim).stale).toBe(true);
+    expect(beliefsOf(world, revoked({})).view(claim).stale).toBe(false);
+  });
 });

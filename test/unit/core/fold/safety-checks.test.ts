@@ -1,6 +1,6 @@
 /** The safety checks of the property tests, shown states that break each promise: a check that cannot fail is none. */
 import { describe, expect, test } from 'vitest';
-import { brokenByAttack, brokenSignedPromise } from '../../../lib/fold-checks.ts';
+import { brokenAuthority, brokenByAttack, brokenSignedPromise } from '../../../lib/fold-checks.ts';
 import { beliefsOf, fakeCharter, newWorld, type World } from '../../../lib/fold-builders.ts';
 import type { Fold } from '../../../../src/core/fold/fold.ts';
 
@@ -82,5 +82,54 @@ describe('safety checks', () => {
     world.say('gamma', 'assert', subject, { value: 'v2', supersedes: [old] });
     expect(attack(before, foldOf(world))).toBe('nothing broken');
     expect(attack(before, tampered(world, { flags: [] }))).toMatch(/^R2 /);
+  });
+
+  describe('of attackers without a signer', () => {
+    const signed = (): { world: World; claim: string } => {
+      const world = newWorld();
+      const claim = world.say('alpha', 'assert', subject, { value: 'v1' }, { sign: 'craig' });
+      return { world, claim };
+    };
+    const authority = (world: World, after: Fold): string => brokenAuthority(foldOf(world), after) ?? 'nothing broken';
+
+    test('see nothing where nothing is broken', () => {
+      const { world } = signed();
+      const before = foldOf(world);
+      world.say('beta', 'assert', subject, { value: 'v2' });
+      expect(brokenAuthority(before, foldOf(world))).toBeUndefined();
+    });
+
+    test('A1: signed truth that is gone, or says something else', () => {
+      const { world } = signed();
+      expect(authority(world, tampered(world, { served: null }))).toMatch(/^A1 .* nothing signed/);
+      const other = world.say('alpha', 'assert', subject, { value: 'v2' }, { sign: 'craig' });
+      const before = tampered(world, { served: world.lines[0]?.id ?? '', status: 'served' });
+      const after = tampered(world, { served: other, status: 'served' });
+      expect(brokenAuthority(before, after)).toMatch(/^A1 .* something else/);
+    });
+
+    test('A2: a level gained or lost, a pin that appeared', () => {
+      const { world, claim } = signed();
+      expect(authority(world, tampered(world, {}, { [claim]: { level: 'delegated' } }))).toMatch(/^A[12] /);
+      expect(authority(world, tampered(world, { flags: ['pinned'] }))).toMatch(/^A2 a pin/);
+      const plain = world.say('beta', 'assert', subject, { value: 'v1' });
+      expect(authority(world, tampered(world, {}, { [plain]: { level: 'delegated' } }))).toMatch(/^A2 .* gained/);
+    });
+
+    test('A3 and A4: what a signer withdrew or purged, and that is back', () => {
+      const world = newWorld();
+      const claim = world.say('beta', 'assert', subject, { value: 'v1' });
+      world.say('alpha', 'retract', subject, { supersedes: [claim] }, { sign: 'craig' });
+      expect(authority(world, tampered(world, {}, { [claim]: { withdrawnBySigned: false } }))).toMatch(/^A3 /);
+      const purged = tampered(world, {}, { [claim]: { status: 'purged' } });
+      expect(brokenAuthority(purged, foldOf(world))).toMatch(/^A4 /);
+    });
+
+    test('A5: a charter that is another one', () => {
+      const { world } = signed();
+      const after = foldOf(world);
+      after.tree.leaves.set('signer:mallory', 'f'.repeat(64));
+      expect(authority(world, after)).toMatch(/^A5 /);
+    });
   });
 });

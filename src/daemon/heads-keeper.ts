@@ -128,6 +128,6 @@ function keyOf({ charter }: TrustState, host: string, seq: number): string | und
   return span === undefined ? undefined : encodeBase64(span.key);
 }
 
-function opCount({ set }: TrustState): number {
-  return set.held.size + set.unsupported.size;
+function opCount({ files }: TrustState): number {
+  return files.size;
 }

@@ -51,6 +51,8 @@ export interface TrustState {
   readonly kept: string;
   /** Commit of branch `trust`; '' before there is one. */
   readonly oid: string;
+  /** Ids of the op files of the branch. It only grows; the set may hold fewer (void ops of revoked signers are bounded). */
+  readonly files: ReadonlySet<string>;
   /** Files of the branch that were no op of this mesh when it was read: an alarm, not an end. */
   readonly unreadable: readonly UnreadableOp[];
 }
@@ -74,8 +76,11 @@ export async function readTrustState(repository: Repository, meshId: string): Pr
     if (parsed.ok) ops.push(parsed.value);
   }
   const { set, dropped } = addOps(emptyTrustSet(meshId), ops, '', await checkOpsAhead(ops));
-  unreadable.push(...dropped.map(({ id, detail }) => ({ id, detail })));
-  return stateOf(set, { oid: stored.oid ?? '', unreadable });
+  // What a revocation made void later is no damage, however much of it there is.
+  const damaged = dropped.filter(({ code }) => code !== 'VOID_FULL');
+  unreadable.push(...damaged.map(({ id, detail }) => ({ id, detail })));
+  const files = new Set(stored.ops.map(({ id }) => id));
+  return stateOf(set, { oid: stored.oid ?? '', files, unreadable });
 }
 
 /** Adds what verifies, durably. `added` is empty when nothing was new. */
@@ -87,22 +92,23 @@ export async function growTrust(
   const verify = await checkOpsAhead(options.ops, heldOps(state.set));
   const report = addOps(state.set, options.ops, options.via, verify);
   // Ops that this version cannot apply are kept and relayed all the same: the mesh decided them.
-  const kept = report.unsupported.filter(({ id }) => report.set.unsupported.has(id));
-  const added = [...report.added, ...kept.map(({ id }) => id)];
+  const later = [...report.set.unsupported.keys()].filter((id) => !state.set.unsupported.has(id));
+  const added = [...report.added, ...later];
   const texts = added.map((id) => ({ id, text: textOf(report.set, id) }));
   const oid = await addTrustOps(repository, {
     ops: texts,
     author: `memd <${options.host}@${state.set.meshId}>`,
     seconds: newestSeconds(report.set, added),
   });
-  return { state: stateOf(report.set, { oid: oid ?? '', unreadable: state.unreadable }), report };
+  const files = new Set([...state.files, ...added]);
+  return { state: stateOf(report.set, { oid: oid ?? '', files, unreadable: state.unreadable }), report };
 }
 
 function heldOps(set: TrustSet): readonly SupportedOp[] {
   return Array.from(set.held.values(), ({ op }) => op);
 }
 
-function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'unreadable'>): TrustState {
+function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'files' | 'unreadable'>): TrustState {
   return { set, charter: charterOf(set), hash: trustHash(set), kept: keptHash(set), ...branch };
 }
 

@@ -159,7 +159,9 @@ async function takeTrustOf(
   if (!fetched.ok) return fetched;
   const { ops, bad } = fetched.value;
   const admitted = ops.length === 0 ? undefined : await node.admitTrust(ops, peer);
-  const refused = [...bad, ...(admitted?.dropped ?? [])].map(({ id, detail }) => ({ id, detail: printable(detail) }));
+  // A peer keeps on its branch what a revocation made void later: no fault of it.
+  const dropped = (admitted?.dropped ?? []).filter(({ code }) => code !== 'VOID_FULL');
+  const refused = [...bad, ...dropped].map(({ id, detail }) => ({ id, detail: printable(detail) }));
   return ok({ added: admitted?.added ?? [], unsupported: admitted?.unsupported ?? [], bad: refused });
 }
 

@@ -15,7 +15,7 @@ import { makeLines } from './mesh/node.ts';
 async function foundHome(): Promise<string> {
   const home = join(temporaryFolder(), 'alpha');
   const signer = { name: craig.name, publicKey: craig.key.public, keyFile: '' };
-  const sign = (message: string): string => sshsigOf(craig.key, message, 'memd-trust');
+  const sign = (message: string): Promise<string> => Promise.resolve(sshsigOf(craig.key, message, 'memd-trust'));
   await initMesh(home, 'alpha', { listen: null, address: 'ssh://127.0.0.1:7422', machine: 'alpha', signer, sign });
   return home;
 }

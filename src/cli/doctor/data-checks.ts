@@ -71,8 +71,8 @@ const lastHeads: Check = {
         linkAt: (seq) => log?.links[seq - 1],
       });
     }
-    const { oid, set } = snapshot.trust;
-    checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: set.held.size + set.unsupported.size });
+    const { oid, files } = snapshot.trust;
+    checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: files.size });
     return fine('no branch says less than it did');
   },
 };

@@ -17,7 +17,15 @@ const genesis = genesisOf(testSigner('craig', 1), {});
 function trustState(): TrustState {
   const { set } = addOps(emptyTrustSet(genesis.id), [genesis]);
   const hash = trustHash(set);
-  return { set, charter: charterOf(set), hash, kept: hash, oid: 'a'.repeat(40), unreadable: [] };
+  return {
+    set,
+    charter: charterOf(set),
+    hash,
+    kept: hash,
+    oid: 'a'.repeat(40),
+    files: new Set<string>(),
+    unreadable: [],
+  };
 }
 
 async function newRepository(): Promise<Repository> {

@@ -207,7 +207,7 @@ function boundLog(book: LogBook, { hosts }: Charter, log: string): Usable {
   const bounds = host === undefined ? { upto: held } : usableUpto(host, (seq) => book.linkAt(log, seq), held);
   book.bound(log, bounds.upto);
   if (bounds.fault !== undefined && book.cutOf(log) === undefined)
-    book.cut(wrongBranch(log, { upto: bounds.upto, held }));
+    book.cut(wrongBranch(log, { code: bounds.fault, upto: bounds.upto, held }));
   return bounds;
 }
 

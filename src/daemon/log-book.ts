@@ -1,7 +1,7 @@
 /** Where every log stands: tip, commit, links. And the logs read from the repository, verified (R0). */
 import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from '../core/log.ts';
 import type { Charter, CharterHost } from '../core/trust/charter.ts';
-import { usableUpto, type Usable } from '../core/trust/usable.ts';
+import { holdingKeys, usableUpto, type Usable } from '../core/trust/usable.ts';
 import type { LogTip } from '../mesh/node.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
@@ -131,7 +131,7 @@ export async function readVerifiedLog(
   }
   const { meshId, purged, verifyEvery = false } = options;
   const from = { seq: 0, link: meshId };
-  const start = { host: host.name, mesh: meshId, from, keys: host.spans, purged, verifyEvery };
+  const start = { host: host.name, mesh: meshId, from, keys: holdingKeys(host), purged, verifyEvery };
   const extension = extendLog(start, lines);
   const { lines: verified, tip } = extension;
   const bounds = usableUpto(host, (seq) => verified[seq - 1]?.link, tip.seq);
@@ -145,9 +145,12 @@ export function usableLines({ extension, bounds }: ReadLog): readonly VerifiedLi
 }
 
 /** The cut of a log that has another line than a pin of the charter says. */
-export function wrongBranch(log: string, { upto, held }: { readonly upto: number; readonly held: number }): LogCut {
+export function wrongBranch(
+  log: string,
+  { code, upto, held }: { readonly code: string; readonly upto: number; readonly held: number },
+): LogCut {
   const detail = `behind line ${upto} this copy is another branch than the one that a signer pinned`;
-  return { log, seq: upto + 1, code: 'WRONG_BRANCH', detail, held };
+  return { log, seq: upto + 1, code, detail, held };
 }
 
 /** The cut of a log that was read, if it has one. */
@@ -156,7 +159,7 @@ export function cutOf(log: string, read: ReadLog): LogCut | undefined {
   const { fault } = extension;
   if (fault !== undefined) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
   if (damage !== undefined) return { log, seq: held + 1, code: damage.code, detail: damage.message, held };
-  return bounds.fault === undefined ? undefined : wrongBranch(log, { upto: bounds.upto, held });
+  return bounds.fault === undefined ? undefined : wrongBranch(log, { code: bounds.fault, upto: bounds.upto, held });
 }
 
 /** Reads every log of the charter into the book, one after the other; hands the usable lines of each to `take`. */

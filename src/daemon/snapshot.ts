@@ -18,7 +18,7 @@ import { streamLog } from '../store/log-store.ts';
 import { approvalsOf, createApprovalChecks } from './approval-checks.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import { Refusal } from './refusal.ts';
-import { usableUpto } from '../core/trust/usable.ts';
+import { holdingKeys, usableUpto } from '../core/trust/usable.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
 
 export interface SnapshotLog {
@@ -153,7 +153,7 @@ async function readOne(
     return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem, damaged }, usable: [] };
   }
   const from = { seq: 0, link: mesh };
-  const extension = extendLog({ host, mesh, from, keys: member.spans, purged, verifyEvery }, lines);
+  const extension = extendLog({ host, mesh, from, keys: holdingKeys(member), purged, verifyEvery }, lines);
   const { lines: verified, fault } = extension;
   const { upto } = usableUpto(member, (seq) => verified[seq - 1]?.link, extension.tip.seq);
   const usable = verified.slice(0, upto);

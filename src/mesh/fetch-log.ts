@@ -10,6 +10,7 @@ import {
 } from '../core/limits.ts';
 import type { HeadsTip, LogTip } from '../core/sync/peer.ts';
 import type { LogFetched } from '../core/sync/vocabulary.ts';
+import { holdingKeys } from '../core/trust/usable.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
@@ -164,7 +165,7 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
     cache: shared.folders,
     log,
     mesh: node.meshId,
-    keys: host.spans,
+    keys: holdingKeys(host),
     purged: node.purged?.(),
     base: ours === undefined || how.mend !== undefined ? null : await baseAt(fetch, ours),
     commit: offered.oid,

@@ -106,7 +106,7 @@ async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<Lo
     ? checkPlainCopy(
         engine.home,
         log,
-        lines.map((line) => line.text),
+        read.extension.lines.map((line) => line.text),
       ).map(sentence)
     : [];
   return { lines, link, problems: [...problems, ...copies] };

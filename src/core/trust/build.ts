@@ -1,7 +1,7 @@
 /** Bodies of new trust ops, from what a person asked for. Every body is checked with the table that readers use. */
 import { canonicalJson, type JsonObject } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
+import { assert, ok, type Result } from '../../crypto/result.ts';
 import type { Kind } from '../event.ts';
 import type { Line } from '../line.ts';
 import {
@@ -49,8 +49,8 @@ export interface Placement {
   readonly prev: readonly string[];
 }
 
-/** As for a foreign op, and NOT_SUPPORTED: with a key of a type that this version could not verify. */
-export type DraftFault = TrustOpFault | 'NOT_SUPPORTED';
+/** As for a foreign op. */
+export type DraftFault = TrustOpFault;
 
 const fact: Pick<Required<ClassFields>, 'revise' | 'claims'> = { revise: 'mesh', claims: 'fact' };
 
@@ -215,9 +215,7 @@ export function forkProofOf(
 
 function checked<B extends TrustBody>(body: B): Result<B, DraftFault> {
   const verdict = checkTrustBody(body as unknown as JsonObject);
-  if (!verdict.ok) return verdict;
-  const { unsupported } = verdict.value;
-  return unsupported === null ? ok(body) : refuse('NOT_SUPPORTED', `not supported yet: ${unsupported}`);
+  return verdict.ok ? ok(body) : verdict;
 }
 
 function placementOf({ mesh, by, prev }: Placement): Placement {

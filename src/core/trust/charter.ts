@@ -44,7 +44,7 @@ export const approvalNamespace = 'memd-event';
 /**
  * Verdict on a human approval of `message` about `subject`. `unknown`: the charter has no such signer. `forged`: not by
  * that signer's key, or it does not verify in `namespace`. `out-of-scope`: a real approval that the signer's scopes do not
- * cover. `unsupported`: by a signer whose key this version cannot check. `verify`: who does the
+ * cover. A revoked signer is judged like any other: up to where its word stands is for the fold. `verify`: who does the
  * mathematics, or knows its answer already. Pure.
  */
 export function approvalVerdict(
@@ -52,9 +52,9 @@ export function approvalVerdict(
   auth: Auth,
   about: { readonly message: string; readonly namespace: string; readonly subject: string },
   verify: ApprovalVerifier = verifySshsig,
-): 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unsupported' {
+): 'ok' | 'forged' | 'unknown' | 'out-of-scope' {
   const signer = charter.signers.get(auth.signer);
-  if (signer === undefined) return isUnsupportedSigner(charter, auth.signer) ? 'unsupported' : 'unknown';
+  if (signer === undefined) return 'unknown';
   if (signer.key.fingerprint !== auth.key) return 'forged';
   const { message, namespace } = about;
   const verdict = verify({ sshsig: auth.sshsig, namespace, message, key: signer.key });
@@ -78,13 +78,7 @@ export function audienceClosure(charter: Charter, audience: string): ReadonlySet
   return reached;
 }
 
-/** An op that adds something with a key of an unsupported type is about that item; of other ops only the kind is known. */
+/** What an op of a later version is about nobody here can tell. */
 function unsupportedAlarm({ id, body, unsupported }: UnsupportedOp): CharterAlarm {
-  const { op, name } = body as UnsupportedOp['body'] & { readonly name?: string };
-  const item = op === 'signer-add' || op === 'host-add' ? `${op.slice(0, -4)}:${name ?? ''}` : op;
-  return { kind: 'OP_UNSUPPORTED', item, ops: [id], detail: `not supported yet: ${unsupported}` };
-}
-
-function isUnsupportedSigner(charter: Charter, name: string): boolean {
-  return charter.conflicts.some(({ kind, item }) => kind === 'OP_UNSUPPORTED' && item === `signer:${name}`);
+  return { kind: 'OP_UNSUPPORTED', item: body.op, ops: [id], detail: `not supported yet: ${unsupported}` };
 }

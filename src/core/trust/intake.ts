@@ -77,11 +77,6 @@ function place(intake: Intake, entry: PendingOp): readonly PendingOp[] {
   intake.pending.delete(op.text);
   if (intake.register.byId.has(op.id)) return [];
   if (op.auth === null) return placeForkProof(intake, entry, op);
-  if (op.unsupported !== null && op.id === intake.meshId) {
-    // Not even its approval can be checked: a genesis by a key of another type.
-    intake.loud.set(op.id, op.unsupported);
-    return [];
-  }
   const ancestors = ancestryOf(intake.register, op.body.prev);
   if (typeof ancestors === 'string') {
     setAside(intake, entry, ancestors);

@@ -46,10 +46,7 @@ export interface ForkProofOp {
   readonly unsupported: null;
 }
 
-/**
- * A well-formed op of a later version. `unsupported` says which: its name, or `signer-add with a key of type ssh-dss`. It
- * never counts and is never ignored: `addOps` reports it.
- */
+/** A well-formed op of a later version; `unsupported` is its name. It never counts and is never ignored: `addOps` reports it. */
 export interface UnsupportedOp {
   readonly id: string;
   readonly auth: Auth;

@@ -209,6 +209,44 @@ describe('trust: who may revoke whom', () => {
   });
 });
 
+describe('trust: keys that were rotated out and found', () => {
+  const newDana = testSigner('dana-2', 8);
+  const addNew = signerAdd(at(dana, [addDana], 2), newDana, everything);
+  const left = signerRevoke(at(dana, [addNew], 3), 'dana');
+  const unaware = signerRevoke(at(dana, [addDana], 4), 'dana');
+
+  test('an old key makes ops of its signer fall, the new key too, and gains nothing', () => {
+    const set = setOf(addDana, addNew, left);
+    expect(statusOf(set, 'dana-2')).toBe('active');
+    const addPuppet = signerAdd(at(dana, [addDana], 5), puppet, everything);
+    const after = addOps(set, [addPuppet, unaware]).set;
+    expect(['dana', 'dana-2', 'puppet'].map((name) => statusOf(after, name))).toEqual([
+      'revoked',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('a revocation by somebody senior ends that', () => {
+    const ended = signerRevoke(at(craig, [left], 6), 'dana');
+    const set = setOf(addDana, addNew, left, ended);
+    const after = addOps(set, [unaware]).set;
+    expect(charterOf(after)).toEqual(charterOf(set));
+    expect(statusOf(after, 'dana-2')).toBe('active');
+  });
+
+  test('the key of the first signer takes the mesh back, also after it was rotated out: known, and documented', () => {
+    const gone = signerRevoke(at(craig, [addDana], 7), 'craig');
+    const set = setOf(addDana, gone);
+    const addPuppet = signerAdd(at(craig, [genesis], 8), puppet, everything);
+    const lower = Array.from({ length: 200 }, (_, nonce) => signerRevoke(at(craig, [addPuppet], 100 + nonce), 'craig'));
+    const found = lower.find(({ id }) => id < gone.id) as TrustOp;
+    expect(statusOf(addOps(set, [addPuppet, found]).set, 'puppet')).toBe('active');
+    // Nobody else's: the same from a host, a stranger or a junior is dropped.
+    expect(addOps(set, [signerRevoke(at(mallory, [genesis], 9), 'craig')]).dropped).toHaveLength(1);
+  });
+});
+
 describe('trust: what a revocation will void, before it is signed', () => {
   const beta = hostAdd(at(dana, [addDana]), 'beta', 11);
   const gamma = hostAdd(at(mallory, [beta, addMallory], 2), 'gamma', 12);

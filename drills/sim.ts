@@ -1,10 +1,11 @@
 /**
- * `npm run sim -- --seeds N [--seed S] [--bug NAME|all] [--trace] [--plan FILE]`: the deterministic simulator. Seeds from S
+ * `npm run sim -- --seeds N [--seed S] [--bug NAME|all [--keep]] [--trace] [--plan FILE]`: the deterministic simulator. Seeds from S
  * on, each a mesh of its own; a failing one is made smaller, and how to replay it is printed. `--bug` plants a wrong part
  * and is content only when that is found. Exit code 0 when all is as it should be.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bugNamed, bugs, noBug } from './sim/bugs.ts';
 import { drawPlan, type Plan } from './sim/plan.ts';
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     plan: { type: 'string' },
     trace: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: true },
+    keep: { type: 'boolean', default: false },
   },
   allowNegative: true,
 });
@@ -66,9 +68,17 @@ function findBugs(planted: readonly Bug[], range: Range): number {
     const clean =
       found === undefined ? '' : control === undefined ? '; control clean' : `; CONTROL FAILED: ${firstLine(control)}`;
     console.log(`${bug.name}: ${text}${clean}`);
+    if (values.keep && found !== undefined) keepPlan(bug, found.seed);
   }
   console.log(`${planted.length - missed} passed, ${missed} failed`);
   return missed === 0 ? 0 : 1;
+}
+
+function keepPlan(bug: Bug, seed: number): void {
+  const plan = shrinkPlan(drawPlan(seed), bug, shrinkTriesMax);
+  const note = `found by seed ${seed}: ${firstLine(runPlan(plan, bug).violation)}`;
+  const file = join(import.meta.dirname, '..', 'test', 'regressions', 'sim', `${bug.name}.json`);
+  writeFileSync(file, `${JSON.stringify({ note, bug: bug.name, plan }, null, 1)}\n`);
 }
 
 function firstFailure(bug: Bug, { from, seeds }: Range): { seed: number; result: RunResult } | undefined {

@@ -1,11 +1,13 @@
 /** The actions of a plan, done to hosts that are there. What cannot be done then is left out. */
 import { createRandom } from '../../test/lib/random.ts';
-import { decide, hostNames } from './charter.ts';
+import { skeletonOf } from '../../src/core/fold/skeleton.ts';
+import { decide, hostNames, meshId, type Decision } from './charter.ts';
 import { announce } from './announce.ts';
 import { addTrust } from './effects.ts';
 import { crashHost, makeHost, startHost } from './host.ts';
 import type { Action } from './plan.ts';
-import { later, type Sim, type SimHost } from './types.ts';
+import { later, type Memory, type Sim, type SimHost } from './types.ts';
+import { usableLines } from './usable.ts';
 import { wantAppend } from './write.ts';
 
 export function act(sim: Sim, action: Action): void {
@@ -53,17 +55,47 @@ function append(sim: Sim, host: SimHost, { seed, signed, sync }: Extract<Action,
   if (machine !== undefined) wantAppend(sim, machine, { seed, signed, sync });
 }
 
-/** A signer decides something, on a host that is up. */
-function decideOn(sim: Sim, host: SimHost, { what }: Extract<Action, { kind: 'decide' }>): void {
+/** A signer decides something, on a host that is up and knows what it is about. */
+function decideOn(sim: Sim, host: SimHost, action: Extract<Action, { kind: 'decide' }>): void {
   const { memory } = host;
-  if (memory === undefined) return;
-  const name = hostNames[sim.plan.hosts];
-  const known = memory.trust.charter.hosts.has(name ?? '');
-  if (what === 'host' && (name === undefined || known || sim.hosts.some((other) => other.name === name))) return;
+  const decision = memory === undefined ? undefined : drawDecision(sim, memory, action);
+  if (memory === undefined || decision === undefined) return;
   sim.decisions += 1;
-  const decision = what === 'host' ? { kind: what, name: name ?? '' } : { kind: what };
   addTrust(sim, host, [decide(memory.trust, decision, sim.decisions)]);
-  if (what === 'host' && name !== undefined) join(sim, host, name);
+  if (decision.kind === 'host') join(sim, host, decision.name);
+}
+
+function drawDecision(
+  sim: Sim,
+  memory: Memory,
+  { what, seed }: Extract<Action, { kind: 'decide' }>,
+): Decision | undefined {
+  const { charter } = memory.trust;
+  const random = createRandom(seed);
+  switch (what) {
+    case 'class':
+    case 'signer':
+      return { kind: what };
+    case 'host': {
+      const name = hostNames[sim.plan.hosts];
+      const isThere = name === undefined || charter.hosts.has(name) || sim.hosts.some((other) => other.name === name);
+      return isThere ? undefined : { kind: what, name };
+    }
+    case 'revoke': {
+      // The first host stays: somebody must be left to agree.
+      const name = random.pick([...charter.hosts.keys()]);
+      const lines = usableLines(charter, memory, name);
+      const last = lines[lines.length - 1 - random.below(2)];
+      const isIt = name === hostNames[0] || charter.hosts.get(name)?.status === 'revoked';
+      return isIt || last === undefined ? undefined : { kind: what, name, pin: { seq: last.seq, link: last.link } };
+    }
+    case 'purge': {
+      const nodes = [...memory.fold.nodes.values()].filter(({ body }) => body !== null && body.mesh === meshId);
+      const node = nodes[random.below(nodes.length)];
+      if (node === undefined || node.body === null || charter.purges.has(node.id)) return undefined;
+      return { kind: what, target: skeletonOf(node.body, node.level) };
+    }
+  }
 }
 
 /** The new host takes the trust set from the one that added it. */

@@ -1,29 +1,12 @@
 /** Taking in what a peer sent: the real chain and signature checks, and what the mesh does with what they say. */
 import { parseLine } from '../../src/core/line.ts';
-import { extendLog, type LogExtension, type PurgedIds } from '../../src/core/log.ts';
 import type { HeadsTip } from '../../src/core/sync/peer.ts';
 import type { AdmissionFault, LogFetched, OwnVerdict } from '../../src/core/sync/vocabulary.ts';
 import { believe } from './beliefs.ts';
-import { meshId, oidOf, verifyCheaply } from './charter.ts';
+import { meshId } from './charter.ts';
+import { judgeLines, store } from './judge.ts';
 import { checkAdmitted } from './checks.ts';
 import type { HeldLog, Memory, Sim, SimHost } from './types.ts';
-
-/** The lines of a log after a place, judged as the charter of the memory has it. */
-export function judgeLines(
-  sim: Sim,
-  memory: Memory,
-  at: {
-    readonly log: string;
-    readonly from: { readonly seq: number; readonly link: string };
-    readonly texts: readonly string[];
-  },
-): LogExtension {
-  const { log, from, texts } = at;
-  const { charter } = memory.trust;
-  const purged: PurgedIds = sim.bug.purged?.(charter) ?? charter.purges;
-  const keys = charter.hosts.get(log)?.spans ?? [];
-  return extendLog({ host: log, mesh: meshId, from, keys, purged, verify: verifyCheaply }, texts);
-}
 
 /** Judges a fetched log against ours and takes what extends it, durably. */
 export function takeLog(
@@ -62,15 +45,6 @@ export function takeLog(
   for (const { link } of lines) sim.truth.durable.add(`${host.name} ${link}`);
   believe(sim, host);
   return { lines: lines.length, ...told };
-}
-
-/** A peer's log is durable before it counts: objects, then the branch. */
-export function store(host: SimHost, log: string, texts: readonly string[]): void {
-  const oid = oidOf(texts.at(-1) ?? '');
-  host.disk.write(`object ${log} ${oid}`, texts);
-  host.disk.sync();
-  host.disk.write(`ref ${log}`, oid);
-  host.disk.sync();
 }
 
 function linkOf(text: string | undefined): string | undefined {

@@ -1,7 +1,8 @@
 /** The fold of one host: fed with what is usable, put under a new charter, and asked what it would say. */
 import { createFold, foldLines, purgesAlike, readState, setCharter, type Fold } from '../../src/core/fold/fold.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
-import { simPorts, type Trust } from './charter.ts';
+import { meshId, simPorts, type Trust } from './charter.ts';
+import { judgeLines, store } from './judge.ts';
 import { checkBeliefs } from './checks.ts';
 import type { Memory, Said, Sim, SimHost } from './types.ts';
 import { usableLines } from './usable.ts';
@@ -37,12 +38,14 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   const before = memory.trust.charter;
   memory.trust = trust;
   const { charter, hash } = trust;
+  const purged = !purgesAlike(before, charter);
+  if (purged) coverPurged(sim, host, memory);
   const isShorter = [...memory.logs.keys()].some((log) => {
     const folded = memory.folded.get(log) ?? 0;
     const usable = usableLines(charter, memory, log).length;
     return (sim.bug.usable?.(folded, usable) ?? usable) < folded;
   });
-  if (isShorter || !purgesAlike(before, charter)) {
+  if (isShorter || purged) {
     memory.fold = createFold(charter, hash, simPorts);
     memory.folded.clear();
     foldLines(memory.fold, changed(sim, memory, takeFresh(memory)));
@@ -51,6 +54,18 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   }
   conclude(sim, host, { fresh: [], subjects: new Set() });
   believe(sim, host);
+}
+
+/** Bodies that are purged are taken out of every log, here and on the disk. */
+function coverPurged(sim: Sim, host: SimHost, memory: Memory): void {
+  for (const [log, { texts }] of memory.logs) {
+    const { lines } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
+    const covered = lines.map(({ text }) => text);
+    // Lines that no key of the charter signs any more stay as they are: nobody uses them.
+    const all = [...covered, ...texts.slice(covered.length)];
+    memory.logs.set(log, { texts: all, lines: [...lines, ...(memory.logs.get(log)?.lines ?? []).slice(lines.length)] });
+    store(host, log, all);
+  }
 }
 
 function conclude(

@@ -21,6 +21,7 @@ import {
   trustHash,
   type TrustSet,
 } from '../../src/core/trust/set.ts';
+import type { Pin, PurgeSkeleton } from '../../src/core/trust/op-types.ts';
 import { scopeCovers } from '../../src/core/trust/scope.ts';
 import {
   approverOf,
@@ -28,6 +29,8 @@ import {
   craig,
   genesisOf,
   hostAdd,
+  hostRevoke,
+  purge,
   signerAdd,
   testKey,
   testSigner,
@@ -87,7 +90,11 @@ export function openUnions(): Unions {
 }
 
 /** What a person may decide in the middle of a run. */
-export type Decision = { readonly kind: 'class' | 'signer' } | { readonly kind: 'host'; readonly name: string };
+export type Decision =
+  | { readonly kind: 'class' | 'signer' }
+  | { readonly kind: 'host'; readonly name: string }
+  | { readonly kind: 'revoke'; readonly name: string; readonly pin: Pin }
+  | { readonly kind: 'purge'; readonly target: PurgeSkeleton };
 
 /** The op of a decision, made by the first signer on a host that knows `trust`. `number` makes it unlike others. */
 export function decide(trust: Trust, decision: Decision, number: number): TrustOp {
@@ -100,6 +107,10 @@ export function decide(trust: Trust, decision: Decision, number: number): TrustO
       return signerAdd(place, testSigner(`signer${number}`, 300 + number), ['note/*']);
     case 'host':
       return hostAddOp(decision.name, prev, 500 + number);
+    case 'revoke':
+      return hostRevoke(place, decision.name, decision.pin);
+    case 'purge':
+      return purge(place, { targets: [decision.target], reason: 'secret' });
   }
 }
 

@@ -1,10 +1,11 @@
 /** What must hold at every step, whatever happens. Judged from what really happened, not from what hosts think. */
 import { readState } from '../../src/core/fold/fold.ts';
+import { parseLine } from '../../src/core/line.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import type { Effect } from '../../src/core/sync/vocabulary.ts';
 import { brokenSignedPromise, dumpComparable, dumpFold, dumpOracle } from '../../test/lib/fold-checks.ts';
 import { foldAnew, usableLines } from './usable.ts';
-import { isForgedApproval, simPorts } from './charter.ts';
+import { isForgedApproval, meshId, simPorts } from './charter.ts';
 import { findContradiction } from './contradictions.ts';
 import { isAuthored } from './truth.ts';
 import { Violation, type Memory, type Said, type Sim, type SimHost } from './types.ts';
@@ -125,12 +126,15 @@ export function checkWhole(host: SimHost): void {
 /** The oracle is slow on purpose. */
 const oracleLinesMax = 40;
 
-/** What was acknowledged is there again after a crash. */
+/** What was acknowledged is there again after a crash: on the disk, whatever the charter lets count of it. */
 export function checkRestart(sim: Sim, host: SimHost): void {
-  const lines = host.memory?.logs.get(host.name)?.lines ?? [];
-  for (const { seq, link } of host.acknowledged)
-    require(lines[seq - 1]?.link === link, () =>
-      `durability: ${host.node} acknowledged line ${seq} at some time before ${sim.agenda.now()} ms, and lost it in a crash`);
+  const { disk, name, acknowledged } = host;
+  const texts = (disk.read(`object ${name} ${String(disk.read(`ref ${name}`))}`) ?? []) as readonly string[];
+  for (const { seq, link } of acknowledged) {
+    const line = parseLine(texts[seq - 1] ?? '', meshId);
+    const sentence = `durability: ${host.node} acknowledged line ${seq} before ${sim.agenda.now()} ms, and lost it in a crash`;
+    require(line.ok && line.value.link === link, () => sentence);
+  }
 }
 
 /** Whoever is said to hold a line held it durably at some time; a restore may have taken it back since. */
@@ -149,7 +153,9 @@ export function checkReplicated(
 
 /** Everything was healed long enough ago: all hosts hold the same and say the same. */
 export function differenceBetween(sim: Sim): string | undefined {
-  const hosts = sim.hosts.filter(({ up, memory }) => up && memory !== undefined);
+  const charters = sim.hosts.flatMap(({ memory }) => memory?.trust.charter ?? []);
+  const isRevoked = (name: string): boolean => charters.some(({ hosts }) => hosts.get(name)?.status === 'revoked');
+  const hosts = sim.hosts.filter(({ name, up, memory }) => up && memory !== undefined && !isRevoked(name));
   const said = hosts.map(({ node, memory }) => ({ node, text: memory === undefined ? '' : holdingsOf(memory) }));
   const other = said.find(({ text }) => text !== said[0]?.text);
   return other === undefined

@@ -13,7 +13,12 @@ export function findContradiction(memory: Memory, subject: string): string | und
   if ((charter.classes.get(subject.split('/')[0] ?? '')?.claims ?? null) === null) return undefined;
   const lines = [...memory.logs.keys()].flatMap((log) => usableLines(charter, memory, log));
   const about = lines.filter(({ body }) => body?.subject === subject);
-  const named = new Set(lines.flatMap(({ body }) => body?.supersedes ?? []));
+  const purged = [...charter.purges.values()].map(({ target }) => target);
+  if (purged.some((target) => target.subject === subject || target.level !== 'unsigned')) return undefined;
+  const named = new Set([
+    ...lines.flatMap(({ body }) => body?.supersedes ?? []),
+    ...purged.flatMap(({ supersedes }) => supersedes),
+  ]);
   // Where a signer had a word, in the subject or on any event of it, other rules hold.
   if (about.some(({ auth }) => auth !== null)) return undefined;
   if (about.some(({ id }) => lines.some(({ auth, body }) => auth !== null && body?.supersedes?.includes(id) === true)))

@@ -1,6 +1,6 @@
 /** Everything is put right: the network, the machines, the liars, and what a person does about copies and old backups. */
 import { ownLogFault } from '../../src/core/sync/own-log.ts';
-import { store } from './admit.ts';
+import { store } from './judge.ts';
 import { addTrust } from './effects.ts';
 import { crashHost, startHost } from './host.ts';
 import { worldOf } from './machine.ts';

@@ -2,7 +2,7 @@
 import { createFold } from '../../src/core/fold/fold.ts';
 import { openSync } from '../../src/core/sync/state.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
-import { judgeLines } from './admit.ts';
+import { judgeLines } from './judge.ts';
 import { believe } from './beliefs.ts';
 import { foundedTrust, meshId, simPorts } from './charter.ts';
 import { checkRestart } from './checks.ts';

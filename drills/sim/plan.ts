@@ -26,7 +26,7 @@ export type Lie =
 
 export type Action = { readonly at: number; readonly seed: number } & (
   | { readonly kind: 'append'; readonly host: string; readonly signed: boolean; readonly sync: boolean }
-  | { readonly kind: 'decide'; readonly host: string; readonly what: 'class' | 'signer' | 'host' }
+  | { readonly kind: 'decide'; readonly host: string; readonly what: 'class' | 'signer' | 'host' | 'revoke' | 'purge' }
   | { readonly kind: 'crash'; readonly host: string; readonly downMs: number }
   | { readonly kind: 'cut'; readonly side: readonly string[]; readonly forMs: number }
   | { readonly kind: 'clock'; readonly host: string; readonly byMs: number; readonly slept: boolean }
@@ -52,7 +52,7 @@ const weights: readonly (readonly [Action['kind'], number])[] = [
   ['append', 60],
   ['crash', 7],
   ['cut', 6],
-  ['decide', 4],
+  ['decide', 6],
   ['lie', 5],
   ['clock', 4],
   ['backup', 3],
@@ -95,7 +95,7 @@ function drawAction(random: Random, hosts: number, untilMs: number): Action {
     case 'append':
       return { ...base, kind, signed: random.next() < 0.15, sync: random.next() < 0.2 };
     case 'decide':
-      return { ...base, kind, what: random.pick(['class', 'signer', 'host', 'host']) };
+      return { ...base, kind, what: random.pick(['class', 'signer', 'host', 'host', 'purge', 'purge', 'revoke']) };
     case 'crash':
       return { ...base, kind, downMs: 500 + random.below(60_000) };
     case 'cut': {

@@ -2,7 +2,7 @@
 import { buildLine } from '../../src/core/line.ts';
 import { ownLogFault } from '../../src/core/sync/own-log.ts';
 import { createRandom } from '../../test/lib/random.ts';
-import { judgeLines } from './admit.ts';
+import { judgeLines } from './judge.ts';
 import { believe } from './beliefs.ts';
 import { meshId, oidOf, signAs } from './charter.ts';
 import { drawEvent } from './events.ts';
@@ -38,8 +38,9 @@ function writeNext(sim: Sim, host: SimHost, memory: Memory): void {
   if (memory.writing || pending === undefined) return;
   memory.queue.shift();
   const proofs = Array.from(memory.proofs, ([peer, line]) => ({ peer, line }));
-  // A home that lacks a line of its own log, or holds another, writes nothing.
-  if (ownLogFault(worldOf(host, memory), proofs) !== undefined) return writeNext(sim, host, memory);
+  // A home that lacks a line of its own log, or holds another, writes nothing; nor does one whose log was ended.
+  const isRevoked = memory.trust.charter.hosts.get(host.name)?.status !== 'active';
+  if (isRevoked || ownLogFault(worldOf(host, memory), proofs) !== undefined) return writeNext(sim, host, memory);
   const random = createRandom(pending.seed);
   const held = memory.logs.get(host.name) ?? { texts: [], lines: [] };
   const last = held.lines.at(-1);

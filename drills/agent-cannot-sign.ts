@@ -29,6 +29,7 @@ const passphrase = 'correct horse 7f3a';
 const memctl = join(import.meta.dirname, '..', 'bin', 'memctl');
 
 export async function run(context: DrillContext): Promise<void> {
+  if (!hasTerminals) context.skip('script of util-linux is missing: no terminal can be made for a person');
   const mesh = await startMesh(context);
   const ids = await makePark(context, mesh);
   execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', passphrase, '-f', mesh.craig.file]);
@@ -210,7 +211,6 @@ async function confirmingAgent(context: DrillContext, mesh: AuthorityMesh): Prom
 /** A window that a person opened: the agent asks at each signature, and events are all that it signs. */
 async function unlockWindow(context: DrillContext, mesh: AuthorityMesh, { side }: Ids): Promise<void> {
   context.step('craig opens a window at a terminal (memctl unlock --for 1h); then a program without one signs');
-  if (!hasTerminals) context.skip('script of util-linux is missing: no terminal can be made for a person');
   const { alpha, craig, folder, hosts } = mesh;
   const yes = join(folder, 'yes');
   const person = answeringHelper(folder, 'person', `test -e '${yes}'`);

@@ -145,14 +145,20 @@ export async function recall(host: TestHost, subject: string): Promise<Recalled>
   return { ...(JSON.parse(stdout) as Omit<Recalled, 'code'>), code };
 }
 
+async function recallOnAll(
+  hosts: readonly TestHost[],
+  subject: string,
+): Promise<readonly { readonly host: TestHost; readonly answer: Recalled }[]> {
+  return Promise.all(hosts.map(async (host) => ({ host, answer: await recall(host, subject) })));
+}
+
 /** Requires that every host serves exactly this value. */
 export async function requireServed(
   context: DrillContext,
   hosts: readonly TestHost[],
   { subject, value, status = ['served'] }: { subject: string; value: string; status?: readonly string[] },
 ): Promise<void> {
-  for (const host of hosts) {
-    const answer = await recall(host, subject);
+  for (const { host, answer } of await recallOnAll(hosts, subject)) {
     const said = `${answer.status} ${answer.claim?.value ?? '(none)'}`;
     context.check(
       status.includes(answer.status) && answer.claim?.value === value,
@@ -167,8 +173,7 @@ export async function requireWithheld(
   hosts: readonly TestHost[],
   { subject, status }: { subject: string; status: readonly string[] },
 ): Promise<void> {
-  for (const host of hosts) {
-    const answer = await recall(host, subject);
+  for (const { host, answer } of await recallOnAll(hosts, subject)) {
     context.check(
       answer.claim === undefined && answer.code !== 0 && status.includes(answer.status),
       `${host.name} withholds ${subject} (${status.join(' or ')}), not ${answer.status} with exit ${answer.code}`,
@@ -212,8 +217,8 @@ export async function requireAlarm(
   { kind, subject }: { kind: string; subject: string },
 ): Promise<string> {
   let detail = '';
-  for (const host of hosts) {
-    const all = await alarmsOf(host);
+  const told = await Promise.all(hosts.map(async (host) => ({ host, all: await alarmsOf(host) })));
+  for (const { host, all } of told) {
     const found = all.filter((alarm) => alarm.kind === kind && alarm.subject === subject);
     const listed = all.map((alarm) => `${alarm.kind} ${alarm.subject ?? ''}`).join(', ');
     context.check(found.length === 1, `${host.name} raises ${kind} on ${subject} once; it has: ${listed}`);

@@ -120,6 +120,7 @@ describe('recall text', () => {
       served: 0,
       contested: 0,
       parked: 3,
+      purged: 7,
       undecided: 3,
       stale: 4,
       quarantined: 6,

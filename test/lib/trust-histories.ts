@@ -311,7 +311,11 @@ function makeItemOp(one: Step, place: WorldPlace): ApprovedOp {
   const claims = one.say % 2 === 0 ? 'fact' : 'rule';
   switch (one.kind) {
     case 'audience-add':
-      return audienceAdd(place, one.name % 2 === 0 ? 'operator' : 'guests', one.say % 2 === 0 ? [] : ['guests']);
+      return audienceAdd(
+        place,
+        one.name % 3 === 2 ? 'guests' : 'operator',
+        [['guests'], [], ['strangers']][one.say % 3] ?? [],
+      );
     case 'policy-set':
       return policySet(place, one.name % 2 === 0 ? 'index.lines' : 'notify.order', one.say);
     case 'purge': {

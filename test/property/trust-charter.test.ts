@@ -24,7 +24,7 @@ import { oracleCharter, type OracleCharter } from '../oracle/charter.ts';
 
 const seed = Number(process.env['TRUST_SEED'] ?? 20_260_727);
 /** TRUST_RUNS and TRUST_SEED make another search; the defaults are what every run of the suite does. */
-const numRuns = Number(process.env['TRUST_RUNS'] ?? 2_000);
+const numRuns = Number(process.env['TRUST_RUNS'] ?? 1_500);
 /** Two histories for one in the first test: fewer are enough. */
 const attackRuns = Math.ceil(numRuns * 0.4);
 const timeout = 60 * numRuns + 60_000;

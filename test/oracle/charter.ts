@@ -73,7 +73,7 @@ function charterOf(view: View, forks: readonly OracleFork[], later: readonly Ora
   for (const item of sortText(new Set(view.ops.flatMap((op) => Object.keys(sayings(op)))))) {
     const value = valueOf(view, item);
     if (isForked(view, item)) alarms.push(`CHARTER_FORK ${item}`);
-    if (value === 'held') alarms.push(`KEY_REUSED ${item}`);
+    if (value === 'held') alarms.push(...(hostItem(view, item)?.revoked === true ? [] : [`KEY_REUSED ${item}`]));
     else if (value !== null) {
       items[item] = { ...value.fields, ...besides(view, item, value) };
       const fork = item.startsWith('host:') ? forksOf(hostItem(view, item) as HostItem, item, forks) : null;

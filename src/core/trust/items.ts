@@ -94,13 +94,14 @@ export function itemState(evaluation: Evaluation, item: string): ItemState {
   const value = chain.at(-1) ?? null;
   const conflicts: ItemConflict[] = [];
   const heads = maximalOf(sayers);
-  // Nothing that an op could say would change what a revoked host is.
+  // Nothing that an op could say would change what a revoked host is: it is no reason to alarm anybody.
   if (revokes.length === 0 && heads.some((head) => value === null || said(head, item) !== said(value, item))) {
     conflicts.push({ kind: 'CHARTER_FORK', ops: idsOf(heads), detail: `${heads.length} ops disagree about ${item}` });
   }
   const owner = value === null ? undefined : foreignOwner(evaluation, item, value);
   if (owner === undefined || value === null) return { holder: value, chain, disputed, revokes, conflicts };
-  conflicts.push({ kind: 'KEY_REUSED', ops: [value.op.id], detail: `a key of ${item} belongs to ${owner}` });
+  const detail = `a key of ${item} belongs to ${owner}`;
+  if (revokes.length === 0) conflicts.push({ kind: 'KEY_REUSED', ops: [value.op.id], detail });
   return { holder: null, chain, disputed, revokes, conflicts };
 }
 

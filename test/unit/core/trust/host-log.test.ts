@@ -189,6 +189,17 @@ describe('trust: a revoked host', () => {
     expect(pinsOf(beta(set))).toEqual([[4, pinAt(mesh, 4).link, low.id]]);
   });
 
+  test('one that was held because of a key is ended with its alarm', () => {
+    const thief = hostAdd(at(craig, [addBeta], 5), 'gamma', 11);
+    const held = setOf(thief);
+    expect(conflictsOf(held)).toEqual(['KEY_REUSED host:gamma']);
+    const end = hostRevoke(at(craig, [thief], 6), 'gamma', pinAt(mesh, 0));
+    const after = addOps(held, [end]).set;
+    expect([conflictsOf(after), [...charterOf(after).hosts.keys()]]).toEqual([[], ['alpha', 'beta']]);
+    const change = hostRekey(at(craig, [thief], 7), { name: 'gamma', key: 25, pin: pinAt(mesh, 0) });
+    expect(charterOf(addOps(held, [change]).set).hosts.get('gamma')?.status).toBe('active');
+  });
+
   test('nobody revokes a host that its ancestors do not know', () => {
     expect(codeOf(addOps(setOf(), [hostRevoke(at(craig, [genesis], 2), 'beta', pinAt(mesh, 0))]))).toBe('NO_SUCH_ITEM');
   });

@@ -22,6 +22,17 @@ export const segmentsMax: number = segmentFanout ** 3;
 export const trustOpBytesMax = 65_536;
 /** Heads of one view line: with the digests of 64 audiences it stays below `lineBytesMax`. A larger mesh publishes none. */
 export const viewHostsMax = 200;
+/** Bytes of the file `notes` of a view journal: what a host notified, a line each, of thousands of alarms. */
+export const viewNotesBytesMax = 131_072;
+/** The view journal: least time between two lines, and between two when no park and no alarm came or went. */
+export const viewLineMinMs = 1_000;
+export const viewLineCalmMs = 60_000;
+/** A peer's view branches are asked for with its next logs, or after this time. */
+export const viewFetchMs = 600_000;
+/** Bytes of the host's own fine journal, which stays at home: a month of a busy host. The older half goes. */
+export const fineJournalBytesMax: number = 32 * 1_024 * 1_024;
+/** What hosts said of one input, compared with what this host says of it: so many inputs, of itself and of each host. */
+export const statementsKeptMax = 1_024;
 
 /** Trust ops of one mesh. Each is made by a person; 10 000 is years of a fleet. */
 export const trustOpsMax = 10_000;

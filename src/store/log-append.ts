@@ -14,9 +14,10 @@ import { OperatingError } from './errors.ts';
 import { encodeObject, encodeTree, type EncodedObject, type TreeEntry } from './git/object-id.ts';
 import { commitObjects } from './git/objects.ts';
 import { openReader } from './git/reader.ts';
-import { logRef, readRef } from './git/refs.ts';
+import { readRef, type LineBranch } from './git/refs.ts';
 import type { Repository } from './git/repository.ts';
-import { logError, readLogLayout, readSegments } from './log-tree.ts';
+import { notesName, readLogLayout, readSegments } from './log-tree.ts';
+import { treeError } from './tree-fault.ts';
 
 /** What a writer needs of a line: its text, and the claimed time of its event for the commit's date. */
 export interface WritableLine {
@@ -24,10 +25,11 @@ export interface WritableLine {
   readonly body: Pick<Body, 'at'> | null;
 }
 
-/** Repository, host and committer of one writer. */
+/** Repository, host, branch and committer of one writer. */
 export interface WriteContext {
   readonly repository: Repository;
   readonly host: string;
+  readonly branch: LineBranch;
   /** `memd <host@mesh id>` */
   readonly author: string;
 }
@@ -40,17 +42,28 @@ export interface WriterState {
   readonly open: Buffer;
   /** Entries of the root, the open AA folder and the open BB folder. The open segment is in the third. */
   readonly folders: readonly [readonly TreeEntry[], readonly TreeEntry[], readonly TreeEntry[]];
+  /** Blob of the file `notes`, where the branch may have one. */
+  readonly notes: string | undefined;
 }
 
-const emptyState: WriterState = { oid: null, index: 0, open: Buffer.alloc(0), folders: [[], [], []] };
+const emptyState: WriterState = {
+  oid: null,
+  index: 0,
+  open: Buffer.alloc(0),
+  folders: [[], [], []],
+  notes: undefined,
+};
 const newline = Buffer.from('\n');
 
 /**
- * Reads the state of a log from its branch: three folders and the open segment.
+ * Reads the state of a log from its branch: three folders and the open segment. `notes`: the branch may have that file.
  * Errors: `REF_DAMAGED`, `OBJECT_DAMAGED`, `OBJECT_MISSING`, `BRANCH_DAMAGED`, `DISK_FAILED`.
  */
-export async function readWriterState(repository: Repository, host: string): Promise<WriterState> {
-  const ref = logRef(host);
+export async function readWriterState(
+  repository: Repository,
+  { ref, name }: LineBranch,
+  options: { readonly notes?: boolean } = {},
+): Promise<WriterState> {
   const oid = readRef(repository, ref);
   if (oid === null) return emptyState;
   // The branch may have been moved by a process that was killed between rename and fsync; what it points at is durable.
@@ -59,15 +72,15 @@ export async function readWriterState(repository: Repository, host: string): Pro
   if (fs.existsSync(folder)) await syncDirectories(repository.disk, [folder]);
   const reader = openReader(repository);
   try {
-    const layout = await readLogLayout(reader, oid);
-    if (!layout.ok) throw logError(host, layout);
+    const layout = await readLogLayout(reader, oid, options);
+    if (!layout.ok) throw treeError(name, layout);
     const index = layout.value.segments.length - 1;
     let open: Buffer = Buffer.alloc(0);
     for await (const part of readSegments(reader, layout.value, index)) {
-      if (!part.ok) throw logError(host, part);
+      if (!part.ok) throw treeError(name, part);
       open = part.value.content;
     }
-    return { oid, index, open, folders: layout.value.openFolders };
+    return { oid, index, open, folders: layout.value.openFolders, notes: layout.value.notes };
   } finally {
     await reader.close();
   }
@@ -80,13 +93,13 @@ export function commitSeconds(last: WritableLine | undefined): number {
 }
 
 /** The commit message, for a person who reads `git log`. */
-export function commitMessage(host: string, lines: number): string {
-  return `log ${host}: ${lines} line${lines === 1 ? '' : 's'}\n`;
+export function commitMessage({ name }: LineBranch, lines: number): string {
+  return `${name}: ${lines} line${lines === 1 ? '' : 's'}\n`;
 }
 
 /** `LOG_FULL`: all 64³ segments are used. */
-export function logFull(host: string): OperatingError {
-  return new OperatingError('LOG_FULL', `log ${host} is full`, {
+export function logFull({ name }: LineBranch): OperatingError {
+  return new OperatingError('LOG_FULL', `${name} is full`, {
     hint: 'move the home aside and enrol this machine again under a new host name: memctl host request',
   });
 }
@@ -96,30 +109,41 @@ export function segmentContent(before: Buffer, lines: readonly Uint8Array[]): Bu
   return Buffer.concat([before, ...lines.flatMap((line) => [line, newline])]);
 }
 
-/** Appends lines as one commit, durable on return; gives the state after it. Errors: see `commitObjects`, `LOG_FULL`. */
+/**
+ * Appends lines as one commit, durable on return; gives the state after it. With `notes` that file is replaced too, and
+ * there may be no line, after the first one. Errors: see `commitObjects`, `LOG_FULL`.
+ */
 export async function appendLines(
   context: WriteContext,
   state: WriterState,
   lines: readonly WritableLine[],
+  notes?: Buffer,
 ): Promise<WriterState> {
   const parts = planSegments(
     { index: state.index, bytes: state.open.length },
     lines.map((line) => utf8Bytes(line.text)),
   );
-  if (parts === undefined) throw logFull(context.host);
+  if (parts === undefined) throw logFull(context.branch);
   const objects: EncodedObject[] = [];
-  const filled = parts.reduce((current, part) => addPart(current, part, objects), state);
+  const noted = notes === undefined ? state : { ...state, notes: addBlob(notes, objects) };
+  const filled = parts.reduce((current, part) => addPart(current, part, objects), noted);
   const closed = closeFolders(filled, objects);
   const oid = await commitObjects(context.repository, {
-    ref: logRef(context.host),
+    ref: context.branch.ref,
     expected: state.oid,
     objects,
     tree: closed.root,
     author: context.author,
     seconds: commitSeconds(lines.at(-1)),
-    message: commitMessage(context.host, lines.length),
+    message: lines.length === 0 ? `${context.branch.name}: notes\n` : commitMessage(context.branch, lines.length),
   });
   return { ...filled, oid, folders: closed.folders };
+}
+
+function addBlob(content: Buffer, objects: EncodedObject[]): string {
+  const blob = encodeObject('blob', content);
+  objects.push(blob);
+  return blob.oid;
 }
 
 function addPart(state: WriterState, part: SegmentPart, objects: EncodedObject[]): WriterState {
@@ -164,7 +188,8 @@ function closeFolders(state: WriterState, objects: EncodedObject[]): { root: str
   const middleEntries = setEntry(second, folderEntry(state.index, 1, leaf.oid));
   const middle = encodeTree(middleEntries);
   const rootEntries = setEntry(root, folderEntry(state.index, 0, middle.oid));
-  const top = encodeTree(rootEntries);
+  const besides = state.notes === undefined ? [] : [{ name: notesName, oid: state.notes, folder: false }];
+  const top = encodeTree([...rootEntries, ...besides]);
   objects.push(leaf, middle, top);
   return { root: top.oid, folders: [rootEntries, middleEntries, third] };
 }

@@ -15,7 +15,7 @@ import { failedChild, startChild, type RunningChild } from './child.ts';
 import { syncDirectories } from './disk.ts';
 import { OperatingError } from './errors.ts';
 import { isOid } from './git/object-id.ts';
-import { compareAndSwapRef, logRef, removeTemporaryRef } from './git/refs.ts';
+import { compareAndSwapRef, removeTemporaryRef } from './git/refs.ts';
 import { gitRequest, type Repository } from './git/repository.ts';
 import {
   commitMessage,
@@ -58,7 +58,7 @@ export async function appendThroughImport(
   state: WriterState,
   batches: LineBatches,
 ): Promise<{ state: WriterState; lines: number }> {
-  const { repository, host } = context;
+  const { repository, branch } = context;
   const before = new Set(listPacks(repository));
   const temporaryRef = `refs/memd/bulk-${randomBytes(8).toString('hex')}`;
   const child = startChild(gitRequest(repository, { args: importArgs, deadlineMs: bulkDeadlineMs }));
@@ -66,8 +66,8 @@ export async function appendThroughImport(
     const fed = await feedLines(context, { state, batches, child, temporaryRef });
     const oid = await finish(child);
     await syncPacks(repository, before);
-    await compareAndSwapRef(repository, { ref: logRef(host), expected: state.oid, next: oid });
-    return { state: await readWriterState(repository, host), lines: fed };
+    await compareAndSwapRef(repository, { ref: branch.ref, expected: state.oid, next: oid });
+    return { state: await readWriterState(repository, branch), lines: fed };
   } finally {
     child.kill();
     await child.done.catch(() => undefined);
@@ -97,7 +97,7 @@ async function feedLines(context: WriteContext, feed: Feed): Promise<number> {
       { index: open.index, bytes: open.content.length },
       batch.map((line) => utf8Bytes(line.text)),
     );
-    if (parts === undefined) throw logFull(context.host);
+    if (parts === undefined) throw logFull(context.branch);
     for (const part of parts) {
       if (part.bytesBefore === 0 && open.content.length > 0 && part.index !== open.index) await flush();
       open = {
@@ -129,7 +129,7 @@ function commitCommand(
   commit: { feed: Feed; written: readonly string[]; lines: number; seconds: number },
 ): string {
   const { feed, written, lines, seconds } = commit;
-  const message = commitMessage(context.host, lines);
+  const message = commitMessage(context.branch, lines);
   const mark = written.length + 1;
   return [
     `commit ${feed.temporaryRef}\nmark :${mark}\ncommitter ${context.author} ${Math.max(0, seconds)} +0000\n`,

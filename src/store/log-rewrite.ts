@@ -11,7 +11,7 @@ import { utf8Bytes } from '../crypto/text.ts';
 import { encodeCommit, encodeObject, encodeTree, type EncodedObject } from './git/object-id.ts';
 import { writeObjects } from './git/objects.ts';
 import { openReader, type ObjectReader } from './git/reader.ts';
-import { compareAndSwapRef, logRef, readRef } from './git/refs.ts';
+import { compareAndSwapRef, logBranch, logRef, readRef } from './git/refs.ts';
 import type { ObjectView, Repository } from './git/repository.ts';
 import { commitMessage, commitSeconds, logFull, segmentContent } from './log-append.ts';
 import { logError, readLogLayout, readSegments, type LogLayout } from './log-tree.ts';
@@ -123,7 +123,7 @@ async function writeFrom({ context, reader, layout }: OpenLog, start: Start): Pr
   let { lines, at } = start;
   let holes = 0;
   const seal = async (): Promise<void> => {
-    if (files.length >= segmentsMax) throw logFull(host);
+    if (files.length >= segmentsMax) throw logFull(logBranch(host));
     files.push(await output.put(encodeObject('blob', segmentContent(Buffer.alloc(0), open))));
     [open, openBytes] = [[], 0];
   };
@@ -144,7 +144,7 @@ async function writeFrom({ context, reader, layout }: OpenLog, start: Start): Pr
   const tree = await putFolders(output, files);
   const author = `memd <${host}@${context.meshId}>`;
   const seconds = commitSeconds(at === undefined ? undefined : { text: '', body: { at } });
-  const message = commitMessage(host, lines);
+  const message = commitMessage(logBranch(host), lines);
   const oid = await output.put(encodeCommit({ tree, parent: null, author, seconds, message }));
   await output.end();
   return { oid, lines, holes };

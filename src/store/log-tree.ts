@@ -1,6 +1,7 @@
 /**
  * The tree of a log as git holds it: reading a commit's segments in order, and nothing but the expected shape. Used for
- * our own branches and, through a quarantine, for what a peer sent; so every fault is a value here.
+ * our own branches and, through a quarantine, for what a peer sent; so every fault is a value here. The branch of a view
+ * journal has the same tree, and may have a file `notes` beside the folders.
  */
 
 import { commitBytesMax, segmentBytesMax, segmentFanout, segmentSealBytes } from '../core/limits.ts';
@@ -22,12 +23,14 @@ export interface LogLayout {
   readonly commit: string;
   readonly parents: readonly string[];
   readonly segments: readonly Segment[];
-  /** Entries of the root, of its last folder, and of that one's last folder. */
+  /** Blob of the file `notes` at the root, where there may be one. */
+  readonly notes: string | undefined;
+  /** Entries of the root (but for `notes`), of its last folder, and of that one's last folder. */
   readonly openFolders: readonly [readonly TreeEntry[], readonly TreeEntry[], readonly TreeEntry[]];
 }
 
 /** Bytes of a full folder: 64 entries of mode, name, NUL and 20 bytes of id. */
-const treeBytesMax = segmentFanout * (6 + 1 + 8 + 1 + 20);
+const treeBytesMax = (segmentFanout + 1) * (6 + 1 + 8 + 1 + 20);
 
 interface Folder {
   readonly path: string;
@@ -58,11 +61,26 @@ async function readOne(
   return answer ?? { ok: false, code: 'MISSING', oid, detail: 'no answer' };
 }
 
+/** The root without its file `notes`. git sorts that after the folders, whose names are digits. */
+function splitNotes(content: Buffer): { readonly content: Buffer; readonly notes: string | undefined } {
+  const last = decodeTree(content)?.at(-1);
+  if (last?.name !== notesName || last.mode !== '100644') return { content, notes: undefined };
+  return { content: content.subarray(0, content.length - notesEntryBytes), notes: last.oid };
+}
+
+/** Name of the file of facts that only its host needs, in the branch of a view journal. */
+export const notesName = 'notes';
+const notesEntryBytes = `100644 ${notesName}\0`.length + 20;
+
 /**
  * Reads the layout of a log at a commit. Only folders are read, no segment. Only the last folder of each level may have
- * fewer than 64 entries, so the layout is the one that the lines alone decide.
+ * fewer than 64 entries, so the layout is the one that the lines alone decide. `notes`: there may be a file of that name.
  */
-export async function readLogLayout(reader: ObjectReader, commit: string): Promise<Result<LogLayout, TreeFaultCode>> {
+export async function readLogLayout(
+  reader: ObjectReader,
+  commit: string,
+  options: { readonly notes?: boolean } = {},
+): Promise<Result<LogLayout, TreeFaultCode>> {
   const object = await readOne(reader, commit, { type: 'commit', bytesMax: commitBytesMax });
   if (!object.ok)
     return object.code === 'WRONG_TYPE'
@@ -72,10 +90,12 @@ export async function readLogLayout(reader: ObjectReader, commit: string): Promi
   if (header === undefined) return refuse('NOT_A_COMMIT', `${commit} has no tree`);
   let folders: readonly Folder[] = [{ path: '', oid: header.tree }];
   const open: (readonly TreeEntry[])[] = [];
-  for (const leaf of [false, false, true]) {
-    const level = await readLevel(reader, folders, leaf);
+  let notes: string | undefined;
+  for (const [depth, leaf] of [false, false, true].entries()) {
+    const level = await readLevel(reader, folders, { leaf, notes: depth === 0 && options.notes === true });
     if (!level.ok) return level;
     open.push(level.value.last);
+    notes ??= level.value.notes;
     folders = level.value.children;
   }
   const [first = [], second = [], third = []] = open;
@@ -83,6 +103,7 @@ export async function readLogLayout(reader: ObjectReader, commit: string): Promi
     commit,
     parents: header.parents,
     segments: folders.map((file, index) => ({ index, oid: file.oid })),
+    notes,
     openFolders: [first, second, third],
   });
 }
@@ -90,19 +111,22 @@ export async function readLogLayout(reader: ObjectReader, commit: string): Promi
 async function readLevel(
   reader: ObjectReader,
   folders: readonly Folder[],
-  leaf: boolean,
-): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[] }, TreeFaultCode>> {
+  at: { readonly leaf: boolean; readonly notes: boolean },
+): Promise<Result<{ children: Folder[]; last: readonly TreeEntry[]; notes: string | undefined }, TreeFaultCode>> {
   const answers = await reader.read(
     folders.map((folder) => folder.oid),
     { type: 'tree', bytesMax: treeBytesMax },
   );
   const children: Folder[] = [];
   let last: readonly TreeEntry[] = [];
+  let notes: string | undefined;
   for (const [index, folder] of folders.entries()) {
     const answer = answers[index];
     if (answer === undefined || !answer.ok)
       return objectFault(answer ?? { ok: false, code: 'MISSING', oid: folder.oid, detail: 'no answer' }, folder.path);
-    const entries = readEntries(folder, answer.content, leaf);
+    const split = at.notes ? splitNotes(answer.content) : { content: answer.content, notes };
+    notes = split.notes;
+    const entries = readEntries(folder, split.content, at.leaf);
     if (!entries.ok) return entries;
     last = entries.value;
     if (index < folders.length - 1 && last.length < segmentFanout)
@@ -110,7 +134,7 @@ async function readLevel(
     for (const entry of last)
       children.push({ path: folder.path === '' ? entry.name : `${folder.path}/${entry.name}`, oid: entry.oid });
   }
-  return ok({ children, last });
+  return ok({ children, last, notes });
 }
 
 /** Lines of consecutive segments. A line is text where its bytes are UTF-8, else the bytes, for the parser to refuse. */
@@ -173,6 +197,13 @@ function splitSegment(segment: Segment, content: Buffer, last: boolean): Segment
   const beforeLastLine = content.lastIndexOf(0x0a, content.length - 2) + 1;
   if (beforeLastLine >= segmentSealBytes) return refuse('TREE_SHAPE', `${at} holds a line beyond its seal`);
   return ok({ segment, content, lines: splitLines(content).lines });
+}
+
+/** The lines of one segment. Ends as `readSegments`. */
+export async function readSegment(reader: ObjectReader, layout: LogLayout, index: number): Promise<SegmentRead> {
+  for await (const part of readSegments(reader, { ...layout, segments: layout.segments.slice(0, index + 1) }, index))
+    return part;
+  return refuse('TREE_SHAPE', `there is no segment ${index}`);
 }
 
 /** The same fault in our own copy of a log: an operating failure. */

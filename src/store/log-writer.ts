@@ -2,6 +2,7 @@
 
 import { assert } from '../crypto/result.ts';
 import { diskError, OperatingError } from './errors.ts';
+import { logBranch } from './git/refs.ts';
 import type { Repository } from './git/repository.ts';
 import { appendLines, readWriterState, type WritableLine, type WriteContext, type WriterState } from './log-append.ts';
 import { appendThroughImport, SourceFailure } from './log-bulk.ts';
@@ -44,8 +45,9 @@ export async function openLogWriter(options: {
   meshId: string;
 }): Promise<LogWriter> {
   const { repository, host, meshId } = options;
-  const context: WriteContext = { repository, host, author: `memd <${host}@${meshId}>` };
-  let state = await readWriterState(repository, host);
+  const branch = logBranch(host);
+  const context: WriteContext = { repository, host, branch, author: `memd <${host}@${meshId}>` };
+  let state = await readWriterState(repository, branch);
   let broken: OperatingError | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 

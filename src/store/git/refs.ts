@@ -19,6 +19,22 @@ export function logRef(host: string): string {
   return `refs/heads/log/${host}`;
 }
 
+/** A branch that holds lines in segments: the log of a host, or its view journal. */
+export interface LineBranch {
+  readonly ref: string;
+  /** As messages and errors call it: `log alpha`, `view alpha`. */
+  readonly name: string;
+}
+
+export function logBranch(host: string): LineBranch {
+  return { ref: logRef(host), name: `log ${host}` };
+}
+
+/** Branch of a host's view journal. */
+export function viewBranch(host: string): LineBranch {
+  return { ref: `refs/heads/view/${host}`, name: `view ${host}` };
+}
+
 /** Branch of the trust set. */
 export const trustRef = 'refs/heads/trust';
 
@@ -77,7 +93,15 @@ export function readRef(repository: Pick<Repository, 'gitDir'>, ref: string): st
 
 /** Every host that has a log branch, sorted, with its commit. Errors: as `readRef`. */
 export function listLogs(repository: Pick<Repository, 'gitDir'>): Map<string, string> {
-  const prefix = 'refs/heads/log/';
+  return listHosts(repository, 'refs/heads/log/');
+}
+
+/** Every host whose view journal is here, likewise. Errors: as `readRef`. */
+export function listViews(repository: Pick<Repository, 'gitDir'>): Map<string, string> {
+  return listHosts(repository, 'refs/heads/view/');
+}
+
+function listHosts(repository: Pick<Repository, 'gitDir'>, prefix: string): Map<string, string> {
   const names = new Set(
     [...readPacked(repository).keys()].filter((ref) => ref.startsWith(prefix) && refPattern.test(ref)),
   );

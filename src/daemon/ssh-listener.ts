@@ -5,6 +5,7 @@ import { isOperatingError, OperatingError, printable } from '../store/errors.ts'
 import type { Engine } from './engine.ts';
 import { headsLine } from './heads-line.ts';
 import { chooseListen, printListen, sameListen, type ListenAddress } from './listen-address.ts';
+import { meetPeer } from './sync-cycle.ts';
 import { createNoteLog, type NoteLog } from './ssh-notes.ts';
 
 export interface SshListener {
@@ -108,6 +109,7 @@ async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Prom
     listen,
     charterHosts: () => engine.charter().hosts,
     heads: () => headsLine(engine),
+    onLogin: (host) => meetPeer(engine, host),
     onNote: notes.note,
     gate: engine.gate,
   });

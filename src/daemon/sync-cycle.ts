@@ -15,6 +15,14 @@ export async function runSchedule(engine: Engine, slept: boolean): Promise<void>
   engine.peers.schedule(slept);
 }
 
+/** A peer dialled us: one that could not be reached is there again. Never throws; the schedule comes anyway. */
+export function meetPeer(engine: Engine, peer: string): void {
+  prepare(engine).then(
+    () => engine.peers.met(peer),
+    (error: unknown) => engine.log?.debug({ err: error, peer }, 'not asked back'),
+  );
+}
+
 /** What is held here is known before anybody is asked. Throws BRANCH_REWOUND: such a host fetches nothing. */
 async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();

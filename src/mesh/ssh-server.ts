@@ -48,6 +48,8 @@ export interface SshServerOptions {
   /** The `memd heads` answer, without newline. */
   readonly heads: () => string;
   readonly onNote?: (note: ServerNote) => void;
+  /** Told that a host of the charter has logged in. */
+  readonly onLogin?: (host: string) => void;
   /** While it is closed no pack is served: objects are being dropped. */
   readonly gate?: ObjectGate;
   /** Login timer, for tests; default 10 s. */
@@ -164,7 +166,10 @@ function greet(door: Door, connection: Connection, key: string): void {
   if (guest === undefined) return void connection.end();
   guest.connection = connection;
   handleLogin(connection, door.options.charterHosts, {
-    onLogin: (host) => logIn(door, guest, host),
+    onLogin: (host) => {
+      logIn(door, guest, host);
+      door.options.onLogin?.(host.name);
+    },
     onRevoked: (host) => {
       guest.revoked = host;
       note(door, guest, 'LOGIN_REFUSED', `host ${host.name} was revoked`);

@@ -12,6 +12,8 @@ export interface SyncBench {
   readonly logs: Map<string, string[]>;
   readonly peers: string[];
   readonly enrolled: Set<string>;
+  /** Logs that end at a seq. */
+  readonly closed: Map<string, number>;
   trust: { hash: string; kept: string };
   state: SyncState;
   at: number;
@@ -54,6 +56,7 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     logs: new Map(),
     peers: [...peers],
     enrolled: new Set(['alpha', ...peers]),
+    closed: new Map(),
     trust: { hash: hashOf('7'), kept: hashOf('7') },
     state: openSync({ ...usual, ...options }),
     at: 0,
@@ -102,6 +105,7 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     tip,
     linkAt: (log, seq) => bench.logs.get(log)?.[seq - 1],
     isDamaged: () => false,
+    closedAt: (log) => bench.closed.get(log) ?? null,
     trust: () => bench.trust,
   };
   return bench;

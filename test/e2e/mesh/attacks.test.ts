@@ -53,6 +53,10 @@ describe('a log that is no extension of ours', () => {
     announce(alpha, await writeLog(alpha.repository, text(other)), last(other));
     const alarm = await expectRefused(pair);
     expect(alarm).toMatchObject({ code: 'NOT_EXTENSION', peer: 'alpha', log: 'alpha', seq: 2, forked: true });
+    await expect.poll(() => beta.charter().hosts.get('alpha')).toMatchObject({ status: 'forked', fork: 2, end: 1 });
+    // The proof goes the way of every trust op.
+    await expect.poll(() => alpha.cycle('beta').then(() => alpha.mesh.trust())).toEqual(beta.mesh.trust());
+    expect(alpha.charter().hosts.get('alpha')).toMatchObject({ status: 'forked', fork: 2, end: 1 });
     await alpha.server.close();
     expect((await beta.cycle('alpha'))[0]).toMatchObject({
       state: 'down',
@@ -84,6 +88,7 @@ describe('a log that is no extension of ours', () => {
     const forged = makeLines('alpha', start, ['one', 'TWO', 'three', 'four'], { key: 11 });
     announce(pair.alpha, await writeLog(pair.alpha.repository, text(forged)), last(forged));
     expect(await expectRefused(pair)).toMatchObject({ code: 'NOT_EXTENSION', seq: 2, forked: false });
+    expect(pair.beta.set().forks.size).toBe(0);
   });
 
   test('an announced other link for a line that we hold is looked at, also when the log is not longer', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextTime, isCaughtUp, step } from '../../../../src/core/sync/step.ts';
+import type { ForkedLines } from '../../../../src/core/sync/fork-proof.ts';
 import { openSync } from '../../../../src/core/sync/state.ts';
 import type { World } from '../../../../src/core/sync/vocabulary.ts';
 import { hashOf, headsOf, hold, short, syncBench, tipOf } from '../../../lib/sync-world.ts';
@@ -52,6 +53,35 @@ describe('a cycle', () => {
     expect(bench.heads('beta', { beta: tipOf('12') })[1]).toMatchObject({
       outcome: { state: 'refused', alarms: [{ code: 'ROLLED_BACK', seq: 2 }] },
     });
+  });
+
+  test('of a log that was ended nothing behind its end is asked for, and what is missing before it is', () => {
+    const bench = syncBench(['beta']);
+    bench.closed.set('gamma', 2);
+    bench.enrolled.add('gamma');
+    hold(bench, 'gamma', '12');
+    bench.ask(['beta']);
+    expect(short(bench.heads('beta', { gamma: tipOf('1234') }))).toEqual(['heard beta', 'outcome beta up']);
+    hold(bench, 'gamma', '1');
+    bench.ask(['beta']);
+    expect(short(bench.heads('beta', { gamma: tipOf('1234') }))).toContain('fetch-log beta gamma 4');
+  });
+
+  test('two lines of one seq that the host signed are proved once, and the peer stays refused', () => {
+    const bench = syncBench(['beta']);
+    const cycle = (): readonly string[] => {
+      bench.ask(['beta']);
+      return short(bench.heads('beta', { beta: tipOf('13') }));
+    };
+    hold(bench, 'beta', '12');
+    cycle();
+    const fork = [{}, {}] as unknown as ForkedLines;
+    const fault = { code: 'NOT_EXTENSION', seq: 2, forked: true, fork, detail: 'line 2' } as const;
+    const effects = bench.answer('beta', { kind: 'log', log: 'beta', fetched: { lines: 0, fault } });
+    expect(short(effects)).toEqual(['prove-fork beta', 'outcome beta refused NOT_EXTENSION']);
+    expect(effects[1]).toMatchObject({ outcome: { alarms: [{ code: 'NOT_EXTENSION', seq: 2, forked: true }] } });
+    expect(JSON.stringify(effects[1])).not.toContain('"fork":');
+    expect(cycle()).toEqual(['heard beta', 'outcome beta refused NOT_EXTENSION']);
   });
 
   test('what was refused is remembered by offer for ten minutes, and reported meanwhile', () => {
@@ -218,6 +248,7 @@ test('step: the same state and input give the same step, and the state that went
     tip: () => undefined,
     linkAt: () => undefined,
     isDamaged: () => false,
+    closedAt: () => null,
     trust: () => ({ hash: '', kept: '' }),
   };
   const once = (): unknown => step(state, { at: 3, world, event: { kind: 'schedule', slept: false } });

@@ -53,7 +53,7 @@ export function validForks(
 export function forksOf(host: HostItem, item: string, forks: readonly OracleFork[]): number | null {
   const unsettled = forks.filter(({ body, key, seq }) => {
     const isInForce = host.spans.some(([sign, from, upto]) => sign === key && from <= seq && seq <= (upto ?? seq));
-    return `host:${body.host}` === item && !host.revoked && isInForce && host.pins.every(([pin]) => pin < seq);
+    return `host:${body.host}` === item && host.end === null && isInForce && host.pins.every(([pin]) => pin < seq);
   });
   return unsettled.length === 0 ? null : Math.min(...unsettled.map(({ seq }) => seq));
 }

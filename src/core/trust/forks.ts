@@ -55,9 +55,12 @@ export function lowestFork(set: Pick<TrustSet, 'forks' | 'held'>, host: string, 
   return lowest;
 }
 
-/** What a revoked host said stands up to its pin, and nothing behind it. */
-function isUnsettled({ spans, pins, isRevoked }: HostLog, brought: Held, seq: number): boolean {
-  if (isRevoked) return false;
+/**
+ * Where a log ends for everybody nothing is cut any more. So only proofs against the last, open span can cut, and all that
+ * rest on one op lie behind its pin: keeping the lowest of them loses nothing.
+ */
+function isUnsettled({ spans, pins, end }: HostLog, brought: Held, seq: number): boolean {
+  if (end !== null) return false;
   const key = signKeyOf(brought)?.raw32;
   const isInForce = spans.some((span) => span.from <= seq && (span.upto ?? seq) >= seq && isEqual(span.key, key));
   return isInForce && pins.every((pin) => pin.seq < seq);

@@ -9,7 +9,6 @@ export interface HostLog {
   readonly spans: readonly OriginSpan[];
   readonly pins: readonly HostPin[];
   readonly end: number | null;
-  readonly isRevoked: boolean;
 }
 
 /** Keys, pins and end of the log of a host with a value. Pure. */
@@ -22,7 +21,6 @@ export function hostLogOf({ chain, disputed, revokes }: Pick<ItemState, 'chain' 
     spans: spansOf(chain, revoked === null ? rekeys : [...rekeys, revoked]),
     pins: inForce(stop === null ? rekeys : [...rekeys, stop]),
     end: stop?.seq ?? null,
-    isRevoked: revoked !== null,
   };
 }
 

@@ -239,6 +239,12 @@ describe('trust: fork-proofs', () => {
     expect(beta(setOf(proof(5, 20, change), change))).toMatchObject({ status: 'forked', fork: 5, end: 4 });
   });
 
+  test('where rekeys disagree the log ends at a pin, and no proof, higher or lower, says more', () => {
+    const disputed = setOf(rekey([addBeta], 20, 4), rekey([addBeta], 21, 6), proof(5));
+    expect(beta(disputed)).toMatchObject({ status: 'active', fork: null, end: 4 });
+    expect(charterOf(addOps(disputed, [proof(2)]).set)).toEqual(charterOf(disputed));
+  });
+
   test('it comes back when the op that settled it falls', () => {
     const addDana = signerAdd(at(craig, [addBeta]), dana, ['*', 'charter']);
     const change = hostRekey(at(dana, [addDana], 2), { name: 'beta', key: 20, pin: pinAt(mesh, 6) });

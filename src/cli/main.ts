@@ -17,7 +17,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   });
   try {
     const program = await programFor(argv, output);
-    await program.parseAsync(takesReference(program, verbOf(argv)) ? splitHomes(argv) : argv, { from: 'user' });
+    const words = withSyncCount(argv);
+    await program.parseAsync(takesReference(program, verbOf(argv)) ? splitHomes(words) : words, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     return report(error, output);
@@ -46,6 +47,12 @@ function splitHomes(argv: readonly string[]): string[] {
     const isReference = at < end && value !== undefined && homeReference.test(value);
     return isReference ? word.replace('--home', '--home-ref') : word;
   });
+}
+
+/** `--sync` alone is one peer. Said here, since an option whose value may be missing would take the next word for it. */
+function withSyncCount(argv: readonly string[]): readonly string[] {
+  const end = endOfOptions(argv);
+  return argv.map((word, at) => (word === '--sync' && at < end ? '--sync=1' : word));
 }
 
 async function programFor(argv: readonly string[], output: Output): Promise<Command> {

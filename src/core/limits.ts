@@ -167,6 +167,10 @@ export const cycleGiveUpMs = 500;
 /** A peer that cannot be reached is left alone for this long after the first failure, twice as long after each more, up to the maximum. */
 export const backOffMs = 1_000;
 export const backOffMaxMs = 300_000;
+/** How long `--sync` may wait for peers: longer than any of their schedules, shorter than a forgotten script. */
+export const syncTimeoutMaxMs = 3_600_000;
+/** And how long it waits when nobody says. */
+export const syncTimeoutMs = 30_000;
 /** How often peers are asked what they hold while somebody waits for them to hold something. */
 export const replicationPollMs = 500;
 /** After a start or a sleep, how long a peer that is slow to answer keeps this host from telling what it knows. */

@@ -281,8 +281,16 @@ export interface SessionStartJson {
 /** Every method of the local API: what it takes and what it answers. */
 export interface ApiMethods {
   append: {
-    params: { events: readonly BodyInput[]; session?: string };
-    result: { results: readonly AppendedJson[] };
+    params: {
+      events: readonly BodyInput[];
+      session?: string;
+      /** Names this request: made again, it is answered with the events of the first time. */
+      once?: string;
+      /** Answer when so many peers hold it, or when the time is over. */
+      sync?: { readonly peers: number | 'all'; readonly timeoutMs: number };
+    };
+    /** `confirmed` with `sync` only: whether enough peers hold it. It is committed here either way. */
+    result: { results: readonly AppendedJson[]; confirmed?: boolean };
   };
   recall: { params: { subject: string; scope?: string }; result: RecallJson };
   log: { params: { of?: string; limit?: number }; result: { claims: readonly ClaimJson[] } };

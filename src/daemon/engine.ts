@@ -24,6 +24,7 @@ import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, writeIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
 import { requireOwnLogWhole } from './own-log-first.ts';
+import { oneAtATime } from './once.ts';
 import { createOwnWriter } from './own-writer.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 import { createPurger, type Purger } from './purger.ts';
@@ -319,11 +320,13 @@ function openQueue(
 ): AppendQueue<Transaction, readonly AppendedJson[]> {
   const { keys, ...rest } = own;
   const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, ...rest });
-  return createAppendQueue({
-    sizeOf: ({ events, approved = [] }) => events.length + approved.length,
+  const queue = createAppendQueue({
+    sizeOf: ({ events, approved = [] }: Transaction) => events.length + approved.length,
     batchMax: appendBatchMax,
     commit: (transactions) => writer.commit(transactions),
   });
+  const inTurn = oneAtATime();
+  return { ...queue, submit: (transaction) => inTurn(transaction.once, () => queue.submit(transaction)) };
 }
 
 /** The engine as the mesh sees it. */

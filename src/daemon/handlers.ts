@@ -10,7 +10,9 @@ import {
   listedEventsMax,
   searchBytesMax,
   supersedesIdsMax,
+  syncTimeoutMaxMs,
   trustSshsigBytesMax,
+  viewHostsMax,
 } from '../core/limits.ts';
 import { peersOf } from '../mesh/node.ts';
 import { isOperatingError } from '../store/errors.ts';
@@ -35,6 +37,7 @@ import { blame, why } from './queries/why.ts';
 import { viewsStand } from './queries/view-edits.ts';
 import { listPurges, planPurge, purgedJson } from './purge-plan.ts';
 import { Refusal } from './refusal.ts';
+import { awaitPeers, holdersOfOwn, peersWanted } from './replication.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { draftApproval } from './sign/draft.ts';
 import { submitApproval } from './sign/submit.ts';
@@ -60,8 +63,18 @@ const sessionWord = z.string().max(200);
 
 const methods: { readonly [M in Method]: Entry<M> } = {
   append: {
-    params: z.strictObject({ events: z.array(eventInput).min(1), session: z.string().optional() }),
-    handle: async (engine, { events, session = 'cli' }) => ({ results: await engine.append({ events, session }) }),
+    params: z.strictObject({
+      events: z.array(eventInput).min(1),
+      session: z.string().optional(),
+      once: z.string().min(1).max(200).optional(),
+      sync: z
+        .strictObject({
+          peers: z.union([z.literal('all'), z.int().min(1).max(viewHostsMax)]),
+          timeoutMs: z.int().min(0).max(syncTimeoutMaxMs),
+        })
+        .optional(),
+    }),
+    handle: appendEvents,
   },
   recall: {
     params: z.strictObject({ subject: z.string(), scope: z.string().optional() }),
@@ -223,6 +236,17 @@ export async function handleRequest(
     await engine.rebuild(progress, { database, error });
     return work();
   }
+}
+
+async function appendEvents(
+  engine: Engine,
+  { events, session = 'cli', once, sync }: Params<'append'>,
+): Promise<Answer<'append'>> {
+  const peers = sync === undefined ? 0 : peersWanted(engine, sync);
+  const results = await engine.append({ events, session, ...(once === undefined ? {} : { once }) });
+  if (sync !== undefined) return awaitPeers(engine, results, { peers, timeoutMs: sync.timeoutMs });
+  if (once === undefined) return { results };
+  return { results: results.map((one) => ({ ...one, replicated: holdersOfOwn(engine, one.seq).length })) };
 }
 
 function requireHost(engine: Engine, of: string): void {

@@ -8,6 +8,7 @@ import type { Charter } from '../core/trust/charter.ts';
 import { signEd25519, signEd25519Later, type SigningKey } from '../crypto/ed25519.ts';
 import { utf8Length } from '../crypto/text.ts';
 import { nearestWords } from './nearest-words.ts';
+import { onceNonce } from './once.ts';
 import { Refusal, type RefusalOptions } from './refusal.ts';
 
 /** One transaction: all of its events are appended, or none. */
@@ -16,6 +17,8 @@ export interface Transaction {
   readonly session: string;
   /** Events that a signer approved, of whichever host: their bodies stand as they are. They come before `events`. */
   readonly approved?: readonly ApprovedBody[];
+  /** Names the request: made again, it is answered with the events of the first time. */
+  readonly once?: string;
 }
 
 /** A body with an approval that has been verified. */
@@ -53,7 +56,10 @@ export function makeBodies(transaction: Transaction, stamp: Stamp, charter: Char
   }
   const nonces = randomBytes(16 * events.length).toString('hex');
   return events.map((event, index) => {
-    const nonce = nonces.slice(32 * index, 32 * (index + 1));
+    const nonce =
+      transaction.once === undefined
+        ? nonces.slice(32 * index, 32 * (index + 1))
+        : onceNonce(stamp.host, transaction.once, index);
     const where = events.length === 1 ? '' : `event ${index + 1} of ${events.length}: `;
     const body = makeBody(event, { ...stamp, session: event.session ?? session, nonce });
     if (!body.ok) throw invalid(event.kind, `${where}${body.detail}`);

@@ -24,6 +24,7 @@ import {
   type Transaction,
 } from './own-log.ts';
 import { Refusal } from './refusal.ts';
+import { saidBefore, type SaidBefore } from './once.ts';
 import { requireNotRevoked } from './revoked-host.ts';
 import { gateTransactions } from './secret-gate.ts';
 
@@ -62,17 +63,18 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
       if (await tookOver(options, fold)) writer = undefined;
       // A purge has made another commit of the same lines.
       if (writer !== undefined && writer.head() !== (beliefs.book.tip(host)?.oid ?? null)) writer = undefined;
-      const made = transactions.map((transaction) => settled(() => prepare(transaction, fold, options)));
+      const before = transactions.map((transaction) => settled(() => saidBefore(transaction, fold, host)));
+      const made = transactions.map((transaction, at) => prepareNew(transaction, before[at], fold, options));
       const { prepared, denials } = await gateTransactions(made, fold, host);
       const said = prepared.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
       // The ledger comes last, so that the lines before it are those of the transactions, in their order.
       said.push(...prepare({ events: denials, session: 'secret-gate' }, fold, options));
-      if (said.length === 0) return answer(prepared, [], fold);
+      if (said.length === 0) return answer({ prepared, before }, [], fold);
       try {
         writer ??= await openWriter(options, fold);
         const { lines, oid } = await write(writer, said, options);
         await beliefs.take(host, lines, oid);
-        return answer(prepared, lines, fold);
+        return answer({ prepared, before }, lines, fold);
       } catch (error) {
         // A failed write may have persisted: the log is read again, now if that can be, else before the next append.
         writer = undefined;
@@ -102,6 +104,19 @@ function requireSoundLog(book: LogBook, host: string): void {
         ? 'a purge of that event counts no more; it can be purged again: memctl purge ID --reason CODE'
         : 'memctl verify --deep names every damaged object; restore repo.git from a backup or a peer',
   });
+}
+
+type Before = PromiseSettledResult<readonly SaidBefore[] | undefined>;
+
+/** Nothing of a request that was made before. */
+function prepareNew(
+  transaction: Transaction,
+  before: Before | undefined,
+  fold: Fold,
+  options: OwnWriterOptions,
+): PromiseSettledResult<readonly Said[]> {
+  if (before?.status === 'rejected') return before;
+  return settled(() => (before?.value === undefined ? prepare(transaction, fold, options) : []));
 }
 
 function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWriterOptions): readonly Said[] {
@@ -233,19 +248,25 @@ async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise
 }
 
 function answer(
-  prepared: readonly PromiseSettledResult<readonly Said[]>[],
+  {
+    prepared,
+    before,
+  }: { readonly prepared: readonly PromiseSettledResult<readonly Said[]>[]; readonly before: readonly Before[] },
   lines: readonly VerifiedLine[],
   fold: Fold,
 ): readonly PromiseSettledResult<readonly AppendedJson[]>[] {
   let at = 0;
-  return prepared.map((one) => {
+  return prepared.map((one, index) => {
     if (one.status === 'rejected') return one;
+    const first = before[index];
+    if (first?.status === 'fulfilled' && first.value !== undefined)
+      return { status: 'fulfilled', value: first.value.map((line) => appendedJson(line, fold)) };
     const own = lines.slice(at, (at += one.value.length));
     return { status: 'fulfilled', value: own.map((line) => appendedJson(line, fold)) };
   });
 }
 
-function appendedJson(line: VerifiedLine, fold: Fold): AppendedJson {
+function appendedJson(line: Pick<VerifiedLine, 'id' | 'log' | 'seq' | 'body'>, fold: Fold): AppendedJson {
   const { id, log, seq, body } = line;
   return {
     id,
@@ -253,7 +274,7 @@ function appendedJson(line: VerifiedLine, fold: Fold): AppendedJson {
     seq,
     supersedes: body?.supersedes ?? [],
     contradicts: body !== null && isClaim(body.kind) ? contradictions(id, body, fold) : [],
-    // Just made: nobody else can hold it yet.
+    // Just made: nobody else can hold it yet. The handler counts for what was there before.
     replicated: 0,
     peers: peersOf(fold.charter, log).length,
   };

@@ -14,6 +14,8 @@ export interface PeerHealth {
 
 export interface PeerBook {
   of(peer: string): PeerHealth | undefined;
+  /** What it said last, while its cycle still runs too. */
+  said(peer: string): Heads | undefined;
   /** Notes the outcome of one cycle. @returns true when the state or the reason changed. */
   note(outcome: PeerOutcome, now: string): boolean;
   /** Notes what a peer says it holds, while the cycle with it still runs. */
@@ -45,6 +47,10 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
     proofs() {
       forgetOthers();
       return [...proven].map(([peer, line]) => ({ peer, line }));
+    },
+    said(peer) {
+      forgetOthers();
+      return said.get(peer) ?? peers.get(peer)?.heads;
     },
     of(peer) {
       forgetOthers();

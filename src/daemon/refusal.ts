@@ -45,7 +45,9 @@ export type RefusalCode =
   | 'OWN_LOG_DAMAGED'
   | 'OWN_LOG_BEHIND'
   | 'HOST_REVOKED'
-  | 'STOPPING';
+  | 'STOPPING'
+  | 'ONCE_USED'
+  | 'TOO_FEW_PEERS';
 
 export interface RefusalOptions {
   readonly code: RefusalCode;

@@ -5,26 +5,29 @@ import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { readInput } from '../read-input.ts';
-import { sessionOf } from './claim.ts';
+import { appendEvents, takeAppendOptions, type AppendOptions } from '../appending.ts';
+import { replicatedTo } from './claim.ts';
 
 /** append --file: many events as JSON lines, all or nothing. */
 export function makeCommand(cli: Cli): Command {
-  return new Command('append')
+  const command = new Command('append')
     .description('append events from JSON lines, as one transaction')
-    .requiredOption('--file <F>', 'JSON lines, one event each; - for stdin')
-    .option('--session <S>', 'session that says it; default: $MEMCTL_SESSION, else cli')
+    .requiredOption('--file <F>', 'JSON lines, one event each; - for stdin');
+  return takeAppendOptions(command)
     .addHelpText(
       'after',
       `
 A line is an event body without mesh, host, session, at and nonce:
   {"kind":"lesson","subject":"lesson/quote-paths","content":"Quote every path in shell commands"}
-Example:
-  memctl append --file events.jsonl`,
+Examples:
+  memctl append --file events.jsonl
+  memctl append --file events.jsonl --once backup-2026-07-27 --sync`,
     )
-    .action(async (options: { file: string; session?: string }) => {
-      const events = await readEvents(options.file);
-      const { results } = await cli.call('append', { events, session: sessionOf(options.session) });
-      cli.output.results(results, () => [`${counted(results.length, 'event')} appended`]);
+    .action(async (options: AppendOptions & { readonly file: string }) => {
+      const results = await appendEvents(cli, await readEvents(options.file), options);
+      cli.output.results(results, () => [
+        `${counted(results.length, 'event')} appended${replicatedTo(results.at(-1))}`,
+      ]);
     });
 }
 

@@ -6,6 +6,7 @@ import { counted } from '../../daemon/counted.ts';
 import { shortId } from '../output.ts';
 import { readTextInput } from '../read-input.ts';
 import type { Cli } from '../context.ts';
+import { appendEvents, takeAppendOptions, type AppendOptions } from '../appending.ts';
 import { writingScope } from '../here.ts';
 
 interface ClaimOptions {
@@ -18,7 +19,6 @@ interface ClaimOptions {
   readonly audience?: string;
   readonly confidence?: string;
   readonly lineage?: string;
-  readonly session?: string;
   readonly hook?: string;
   readonly text?: string;
   readonly textFile?: string;
@@ -81,6 +81,7 @@ const assertVerb: Verb = {
   examples: [
     'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana',
     'memctl assert ssh-route/mini "route verified from desk" --value ops@mini --confidence verified',
+    'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana --sync=2 --timeout 1m',
   ],
 };
 const lessonVerb: Verb = {
@@ -138,21 +139,16 @@ function makeVerb(cli: Cli, verb: Verb): Command {
   const command = new Command(verb.name)
     .description(verb.what)
     .argument('<subject>', 'class/entity, for example ssh-route/mini')
-    .argument(verb.content, verb.kind === 'retract' ? 'why' : 'what it says')
-    .option('--session <S>', 'session that says it; default: $MEMCTL_SESSION, else cli');
+    .argument(verb.content, verb.kind === 'retract' ? 'why' : 'what it says');
   for (const name of verb.options) command.addOption(optionTable[name]());
-  return command
+  return takeAppendOptions(command)
     .addHelpText('after', `\nExamples:\n${verb.examples.map((line) => `  ${line}`).join('\n')}`)
-    .action(async (subject: string, content: string | undefined, options: Record<string, string>) => {
+    .action(async (subject: string, content: string | undefined, options: ClaimOptions & AppendOptions) => {
       const scope = await writingScope(options.scope);
-      const scoped = scope === undefined ? options : { ...options, scope };
-      await append(cli, await eventOf(verb.kind, subject, content, scoped), sessionOf(options.session));
+      const event = await eventOf(verb.kind, subject, content, scope === undefined ? options : { ...options, scope });
+      for (const result of await appendEvents(cli, [event], options))
+        cli.output.result(result, () => describeAppended(event, result));
     });
-}
-
-async function append(cli: Cli, event: BodyInput, session: string): Promise<void> {
-  const { results } = await cli.call('append', { events: [event], session });
-  for (const result of results) cli.output.result(result, () => describeAppended(event, result));
 }
 
 /** Lines that tell a person what an append did. Pure. */
@@ -168,13 +164,9 @@ export function describeAppended(event: BodyInput, result: AppendedJson): string
 }
 
 /** In a mesh of one there is nobody to wait for, and nothing to say. */
-function replicatedTo({ replicated, peers }: AppendedJson): string {
+export function replicatedTo(result: AppendedJson | undefined): string {
+  const { replicated = 0, peers = 0 } = result ?? {};
   return peers === 0 ? '' : `, replicated to ${replicated} of ${counted(peers, 'peer')}`;
-}
-
-/** The session that an append claims: an agent's harness sets MEMCTL_SESSION. */
-export function sessionOf(option: string | undefined): string {
-  return option ?? process.env['MEMCTL_SESSION'] ?? 'cli';
 }
 
 async function eventOf(

@@ -3,26 +3,26 @@ import type { BodyInput } from '../../core/event.ts';
 import type { Cli } from '../context.ts';
 import { writingScope } from '../here.ts';
 import { digestHere } from '../recall-here.ts';
-import { describeAppended, sessionOf } from './claim.ts';
+import { appendEvents, takeAppendOptions, type AppendOptions } from '../appending.ts';
+import { describeAppended } from './claim.ts';
 
-interface Options {
+interface Options extends AppendOptions {
   readonly homeRef?: string;
   readonly digest?: string;
   readonly scope?: string;
   readonly audience?: string;
-  readonly session?: string;
 }
 
 /** observe: the state of a home as this host sees it. Claims rest on it, and go stale when it changes. */
 export function makeCommand(cli: Cli): Command {
-  return new Command('observe')
+  const command = new Command('observe')
     .description('record what a home looks like from here, so that claims can rest on it')
     .argument('<subject>', 'class/entity that it is about')
     .requiredOption('--home-ref <REF>', 'what was looked at: file:PATH#anchor, git:REPO:PATH@REF')
     .option('--digest <D>', 'sha256:HEX or missing, as another tool saw it; default: read now')
     .option('--scope <S>', 'a project; . is the one here; default: what its .memd file says, else everywhere (*)')
-    .option('--audience <A>', 'who reads it; default: operator')
-    .option('--session <S>', 'session that says it; default: $MEMCTL_SESSION, else cli')
+    .option('--audience <A>', 'who reads it; default: operator');
+  return takeAppendOptions(command)
     .addHelpText(
       'after',
       `
@@ -42,8 +42,7 @@ Examples:
         ...(scope === undefined ? {} : { scope }),
         ...(options.audience === undefined ? {} : { audience: options.audience }),
       };
-      const { results } = await cli.call('append', { events: [event], session: sessionOf(options.session) });
-      for (const result of results) {
+      for (const result of await appendEvents(cli, [event], options)) {
         cli.output.result({ ...result, digest: event.digest }, () => [
           ...describeAppended(event, result),
           `  ${home}: ${event.digest}`,

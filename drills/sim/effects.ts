@@ -46,6 +46,7 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
     case 'heard':
     case 'skipped':
     case 'hang-up':
+    case 'watch':
     case 'caught-up':
       return;
   }

@@ -64,7 +64,13 @@ export function crashHost(sim: Sim, host: SimHost): void {
 function emptyMemory(sim: Sim, host: SimHost): Memory {
   const ops = (host.disk.read('trust') ?? []) as readonly TrustOp[];
   const trust = sim.unions(foundedTrust(sim.plan.hosts), ops, host.name);
-  const options = { seed: sim.random.below(2 ** 31), ownAskMs: 2_000, ownProofMs: 15_000, appendAlone: false };
+  const options = {
+    seed: sim.random.below(2 ** 31),
+    ownAskMs: 2_000,
+    ownProofMs: 15_000,
+    appendAlone: false,
+    watches: false,
+  };
   return {
     sync: openSync(options),
     trust,

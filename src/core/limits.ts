@@ -173,6 +173,10 @@ export const syncTimeoutMaxMs = 3_600_000;
 export const syncTimeoutMs = 30_000;
 /** How often peers are asked what they hold while somebody waits for them to hold something. */
 export const replicationPollMs = 500;
+/** Between two readings of what a watched peer says: a flood of it must not keep this host busy. */
+export const watchPauseMs = 20;
+/** After this time a peer that would not be watched is asked again. */
+export const watchAgainMs = 600_000;
 /** After a start or a sleep, how long a peer that is slow to answer keeps this host from telling what it knows. */
 export const catchUpMs = 30_000;
 /** Alarms of one peer in one cycle; a flood is one alarm with a count. */

@@ -179,7 +179,7 @@ function assemble(parts: Parts): Engine {
     progress,
   });
   const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = openPeers(node, { addressOf, peerBook, log });
+  const peers = openPeers(node, { addressOf, peerBook, log, beliefs, watches: daemon });
   const ownLogKnown = askBeforeAppend({
     beliefs,
     peers,
@@ -285,9 +285,12 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
 /** What comes of every cycle is noted, and logged when it is another state than before. */
 function openPeers(
   node: MeshNode,
-  around: { readonly addressOf: (host: string) => string | undefined } & Pick<Engine, 'peerBook' | 'log'>,
+  around: Pick<Engine, 'peerBook' | 'log' | 'beliefs'> & {
+    readonly addressOf: (host: string) => string | undefined;
+    readonly watches: boolean;
+  },
 ): Peers {
-  const { addressOf, peerBook, log } = around;
+  const { addressOf, peerBook, log, beliefs, watches } = around;
   return createPeers({
     node,
     addressOf,
@@ -296,6 +299,8 @@ function openPeers(
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
     },
     onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
+    mayFetch: () => beliefs.headsFault() === undefined,
+    sync: { watches },
   });
 }
 

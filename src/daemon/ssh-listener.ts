@@ -18,6 +18,8 @@ export interface SshListener {
   readonly follow: () => Promise<void>;
   /** Tries again when it listens nowhere; else does nothing. */
   readonly retry: () => Promise<void>;
+  /** Tells those who watch, if this host holds something else than they were told. */
+  readonly tell: () => void;
   /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
   readonly expel: () => void;
   readonly close: () => Promise<void>;
@@ -35,6 +37,7 @@ export async function openSshListener(engine: Engine, asked: string | null): Pro
   });
   return {
     ...listener,
+    tell: () => server?.tell(),
     expel: () => server?.expel(),
     async close() {
       await listener.close();
@@ -53,7 +56,7 @@ export interface MovableOptions {
 }
 
 /** A server that can be moved, and is not lost when it cannot. Fails when it cannot be opened at first. */
-export async function openMovable(options: MovableOptions): Promise<Omit<SshListener, 'expel'>> {
+export async function openMovable(options: MovableOptions): Promise<Omit<SshListener, 'expel' | 'tell'>> {
   const { choose, open: openAt, onMoved, onFault } = options;
   let wanted = choose();
   /** undefined: neither the new address nor the one before could be opened. */

@@ -12,18 +12,20 @@ import { createLocks } from './log-lock.ts';
 import type { Heads, MeshNode, PeerFault, PeerFaultCode } from './node.ts';
 import { judgeOwnClaim } from './own-claim.ts';
 import { folderCache } from './recording-reader.ts';
+import { watchPeer } from './watch-peer.ts';
 import { peerConnection, type PeerConnection } from './ssh-client.ts';
 
 /** Effects that need a connection, or are about one. */
 type Wanted = Extract<
   Effect,
-  { kind: 'ask-heads' | 'judge-own' | 'fetch-trust' | 'fetch-log' | 'give-up' | 'hang-up' }
+  { kind: 'ask-heads' | 'judge-own' | 'fetch-trust' | 'fetch-log' | 'give-up' | 'hang-up' | 'watch' }
 >;
 type Asking = Extract<Wanted, { readonly deadlineMs: number }>;
 
 export interface CarrierOptions {
   readonly node: MeshNode;
   readonly addressOf: (host: string) => string | undefined;
+  readonly mayFetch: () => boolean;
   readonly tell: (event: SyncEvent) => void;
 }
 
@@ -47,10 +49,11 @@ interface Running {
   readonly done: Promise<unknown>;
 }
 
-export function createCarrier({ node, addressOf, tell }: CarrierOptions): Carrier {
+export function createCarrier({ node, addressOf, mayFetch, tell }: CarrierOptions): Carrier {
   const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
   const peers = new Map<string, Peer>();
   const running = new Map<string, Running>();
+  const watches = createWatches({ mayFetch, tell });
 
   /** The connection to the peer at its present address, or why there is none. */
   function connect(host: string): PeerConnection | PeerFault {
@@ -82,6 +85,7 @@ export function createCarrier({ node, addressOf, tell }: CarrierOptions): Carrie
   return {
     carry(effect) {
       const { peer } = effect;
+      if (effect.kind === 'watch') return watches.start(peer, peers.get(peer)?.connection);
       if (effect.kind === 'hang-up') return peers.get(peer)?.connection.close();
       if (effect.kind === 'give-up') {
         if (running.get(peer)?.cycle === effect.cycle) running.get(peer)?.giveUp.abort();
@@ -106,8 +110,30 @@ export function createCarrier({ node, addressOf, tell }: CarrierOptions): Carrie
     async close() {
       for (const { giveUp } of running.values()) giveUp.abort();
       for (const { connection } of peers.values()) connection.close();
-      await Promise.allSettled(Array.from(running.values(), ({ done }) => done));
+      await Promise.allSettled([...watches.running(), ...Array.from(running.values(), ({ done }) => done)]);
     },
+  };
+}
+
+interface Watches {
+  readonly start: (peer: string, connection: PeerConnection | undefined) => void;
+  readonly running: () => Iterable<Promise<void>>;
+}
+
+function createWatches({ mayFetch, tell }: Pick<CarrierOptions, 'mayFetch' | 'tell'>): Watches {
+  const running = new Set<Promise<void>>();
+  const run = async (peer: string, connection: PeerConnection | undefined): Promise<void> => {
+    const end = await watchPeer(connection, (heads) => {
+      if (mayFetch()) tell({ kind: 'nudge', peer, heads });
+    });
+    tell({ kind: 'unwatched', peer, refused: end === 'refused' });
+  };
+  return {
+    start(peer, connection) {
+      const done = run(peer, connection).finally(() => running.delete(done));
+      running.add(done);
+    },
+    running: () => running,
   };
 }
 

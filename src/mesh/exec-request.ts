@@ -1,10 +1,10 @@
 /**
- * What a peer may ask of our ssh server. Two commands, matched whole: no shell, no quoting rules, no table that a name
+ * What a peer may ask of our ssh server. Three commands, matched whole: no shell, no quoting rules, no table that a name
  * like `constructor` could reach into.
  */
 
-/** `upload-pack` serves the repository, `heads` answers one JSON line. */
-export type ServedCommand = 'upload-pack' | 'heads';
+/** `upload-pack` serves the repository, `heads` answers one JSON line, `watch` one at every change. */
+export type ServedCommand = 'upload-pack' | 'heads' | 'watch';
 
 /**
  * Exact spellings. git sends `'/log'` for ssh://host/log and `'log'` for the scp form host:log; both name the one
@@ -14,6 +14,7 @@ const commands: ReadonlyMap<string, ServedCommand> = new Map([
   ["git-upload-pack '/log'", 'upload-pack'],
   ["git-upload-pack 'log'", 'upload-pack'],
   ['memd heads', 'heads'],
+  ['memd watch', 'watch'],
 ]);
 
 /** The command of an exec request, or undefined: refused. Pure. */

@@ -8,9 +8,9 @@ import { forkProofOf } from '../core/sync/fork-proof.ts';
 import { nextTime, step } from '../core/sync/step.ts';
 import { openSync, type SyncOptions, type SyncState } from '../core/sync/state.ts';
 import type { CycleRequest, Effect, SyncEvent, World } from '../core/sync/vocabulary.ts';
-import { createCarrier } from './carrier.ts';
+import { createCarrier, type Carrier } from './carrier.ts';
 import { worldOf, type Heads, type MeshNode, type PeerOutcome, type SignedLine } from './node.ts';
-import { openWaits } from './waits.ts';
+import { openWaits, type Waits } from './waits.ts';
 
 export interface PeersOptions {
   readonly node: MeshNode;
@@ -22,7 +22,9 @@ export interface PeersOptions {
   readonly onCaughtUp?: () => void;
   /** Told when a proof of a fork could not be written; it is tried again when the peer is fetched from again. */
   readonly onFailure?: (error: unknown) => void;
-  /** What differs from the usual, for tests. */
+  /** Whether a peer that says unasked what it holds may start a cycle now; always when absent. */
+  readonly mayFetch?: () => boolean;
+  /** What differs from the usual. */
   readonly sync?: Partial<SyncOptions>;
 }
 
@@ -70,38 +72,21 @@ export interface Peers {
 
 /** Dials nobody yet. */
 export function createPeers(options: PeersOptions): Peers {
-  const { node, onOutcome, onCaughtUp, onFailure } = options;
+  const { node, addressOf, mayFetch = () => true } = options;
   const world = worldOf(node);
-  const usual = { seed: randomInt(2 ** 32), ownAskMs: ownLogAskMs, ownProofMs: ownLogProofMs, appendAlone: true };
+  const usual = {
+    seed: randomInt(2 ** 32),
+    ownAskMs: ownLogAskMs,
+    ownProofMs: ownLogProofMs,
+    appendAlone: true,
+    watches: false,
+  };
   const state = openSync({ ...usual, ...options.sync });
   const waits = openWaits();
-  const machine = createMachine({ world, state, carry: (effect) => carry(effect) });
+  const machine = createMachine({ world, state, carry: (effect) => deliver(effect) });
   const tell = (event: SyncEvent): void => machine.tell(event);
-  const carrier = createCarrier({ node, addressOf: options.addressOf, tell });
-
-  function carry(effect: Effect): void {
-    switch (effect.kind) {
-      case 'heard':
-        return node.onHeads?.(effect.peer, effect.heads);
-      case 'own-claim':
-        return node.onOwnLog?.(effect.peer, effect.claim);
-      case 'outcome':
-        onOutcome?.(effect.outcome);
-        return waits.outcome(effect.outcome, effect.tokens);
-      case 'skipped':
-        return waits.skip(effect.peer, effect.token);
-      case 'may-append':
-        return waits.release(effect.token);
-      case 'replicated':
-        return waits.replicated(effect);
-      case 'caught-up':
-        return onCaughtUp?.();
-      case 'prove-fork':
-        return void proveFork(node, effect).catch((error: unknown) => onFailure?.(error));
-      default:
-        return carrier.carry(effect);
-    }
-  }
+  const carrier = createCarrier({ node, addressOf, mayFetch, tell });
+  const deliver = createDelivery(options, waits, carrier);
 
   return {
     cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false, busy = 'refuse' } = {}) => {
@@ -128,11 +113,38 @@ export function createPeers(options: PeersOptions): Peers {
       return done;
     },
     expel: () => carrier.forget(world.peers()),
-    async close() {
+    close: () => {
       tell({ kind: 'close' });
-      await carrier.close();
-      machine.stop();
+      return carrier.close().finally(() => machine.stop());
     },
+  };
+}
+
+/** Effects to whoever they are for. */
+function createDelivery(options: PeersOptions, waits: Waits, carrier: Carrier): (effect: Effect) => void {
+  const { node, onOutcome, onCaughtUp, onFailure } = options;
+  return (effect) => {
+    switch (effect.kind) {
+      case 'heard':
+        return node.onHeads?.(effect.peer, effect.heads);
+      case 'own-claim':
+        return node.onOwnLog?.(effect.peer, effect.claim);
+      case 'outcome':
+        onOutcome?.(effect.outcome);
+        return waits.outcome(effect.outcome, effect.tokens);
+      case 'skipped':
+        return waits.skip(effect.peer, effect.token);
+      case 'may-append':
+        return waits.release(effect.token);
+      case 'replicated':
+        return waits.replicated(effect);
+      case 'caught-up':
+        return onCaughtUp?.();
+      case 'prove-fork':
+        return void proveFork(node, effect).catch((error: unknown) => onFailure?.(error));
+      default:
+        return carrier.carry(effect);
+    }
   };
 }
 

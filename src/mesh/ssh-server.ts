@@ -17,6 +17,7 @@ import type { CharterHost } from '../core/trust/charter.ts';
 import { OperatingError, printable, systemCode } from '../store/errors.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { ServedPack } from './serve-pack.ts';
+import { createWatchers, type Watchers } from './serve-watch.ts';
 import { handleLogin, refusalOf, type CharterHosts } from './ssh-login.ts';
 import { handleSessions } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
@@ -61,6 +62,10 @@ export interface SshServer {
   readonly port: number;
   /** Connections now, logged in or not. */
   connections(): number;
+  /** Peers that watch now. */
+  watchers(): number;
+  /** Tells those who watch, if the heads say something else than they were told. */
+  tell(): void;
   /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
   expel(): void;
   /** Stops listening, ends children and connections; resolves within about a second whatever the peers do. */
@@ -82,6 +87,7 @@ interface Door {
   /** By remote address and port: how ssh2's connection finds its socket. */
   readonly guests: Map<string, Guest>;
   readonly children: Set<ServedPack>;
+  readonly watchers: Watchers;
 }
 
 /**
@@ -89,7 +95,8 @@ interface Door {
  * Errors: `LISTEN_FAILED` (no free port in reach, address not ours, no permission).
  */
 export async function startSshServer(options: SshServerOptions): Promise<SshServer> {
-  const door: Door = { options, guests: new Map(), children: new Set() };
+  const watchers = createWatchers(options.heads);
+  const door: Door = { options, guests: new Map(), children: new Set(), watchers };
   const ssh = new ssh2.Server(
     {
       hostKeys: [options.hostKey],
@@ -109,7 +116,15 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     forget?.();
     return closeDoor(door, listener);
   };
-  return { address, port, connections: () => door.guests.size, expel: () => expel(door), close };
+  return {
+    address,
+    port,
+    connections: () => door.guests.size,
+    watchers: () => door.watchers.size(),
+    tell: () => door.watchers.tell(),
+    expel: () => expel(door),
+    close,
+  };
 }
 
 function guestKey(address: string | undefined, port: number | undefined): string {
@@ -184,6 +199,7 @@ function greet(door: Door, connection: Connection, key: string): void {
       socket: guest.socket,
       repositoryDir: door.options.repositoryDir,
       heads: door.options.heads,
+      watchers: door.watchers,
       refusal: () => refusalOf(door.options.charterHosts(), host),
       children: door.children,
       gate: door.options.gate,

@@ -4,6 +4,7 @@ import type { Connection, ServerChannel, Session } from 'ssh2';
 import { meshCloseGraceMs, sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
+import type { Watchers } from './serve-watch.ts';
 import { serveUploadPack, type ServedPack } from './serve-pack.ts';
 
 export interface SessionOptions {
@@ -11,6 +12,8 @@ export interface SessionOptions {
   readonly socket: Socket;
   readonly repositoryDir: string;
   readonly heads: () => string;
+  /** Told when heads change. */
+  readonly watchers: Watchers;
   /** Why the charter, as of now, lets this peer do nothing; undefined while it may. */
   readonly refusal: () => string | undefined;
   /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
@@ -28,6 +31,7 @@ export const busyStatus = 75;
 export function handleSessions(options: SessionOptions): void {
   const { connection } = options;
   const own = new Set<ServedPack>();
+  const watching = new Set<ServerChannel>();
   // A connection that breaks while its input is paused never closes the channel.
   options.socket.once('close', () => own.forEach((child) => child.stop()));
   let open = 0;
@@ -42,14 +46,17 @@ export function handleSessions(options: SessionOptions): void {
       // ssh2 keeps a closed session that never ran a command for the life of the connection.
       if (commands === 0 && ++wasted > sshWastedSessionsMax) connection.end();
     });
-    handleSession(session, { ...options, own }, () => ++commands);
+    handleSession(session, { ...options, own, watching }, () => ++commands);
   });
   // Without a listener ssh2 ignores no-more-sessions; port forwarding asks here too, and gets no.
   connection.on('request', (_accept, reject) => void reject?.());
 }
 
-/** `own`: children of this connection. */
-type ConnectionOptions = SessionOptions & { readonly own: Set<ServedPack> };
+/** `own`: children of this connection; `watching`: its watch. */
+type ConnectionOptions = SessionOptions & {
+  readonly own: Set<ServedPack>;
+  readonly watching: Set<ServerChannel>;
+};
 
 function handleSession(session: Session, options: ConnectionOptions, countCommand: () => number): void {
   let protocol: string | undefined;
@@ -93,8 +100,10 @@ function runCommand(
   if (refusal !== undefined) {
     return endAfter(channel, refusal, options.connection);
   }
-  if (command === undefined) return refuseChannel(channel, 'refused: only git-upload-pack and memd heads are served');
+  if (command === undefined)
+    return refuseChannel(channel, 'refused: only git-upload-pack, memd heads and memd watch are served');
   if (command === 'heads') return answerHeads(channel, options);
+  if (command === 'watch') return answerWatch(channel, options);
   if (options.children.size >= uploadPacksMax || options.gate?.isClosed() === true)
     return refuseChannel(channel, 'busy, try again later', busyStatus);
   const child = serveUploadPack({
@@ -118,6 +127,14 @@ function endAfter(channel: ServerChannel, why: string, connection: Connection): 
     connection.end();
   });
   refuseChannel(channel, why);
+}
+
+/** One for each connection: a second one would tell the same. */
+function answerWatch(channel: ServerChannel, options: ConnectionOptions): void {
+  if (options.watching.size > 0) return refuseChannel(channel, 'watched already');
+  options.watching.add(channel);
+  channel.on('close', () => options.watching.delete(channel));
+  options.watchers.add(channel);
 }
 
 function answerHeads(channel: ServerChannel, options: SessionOptions): void {

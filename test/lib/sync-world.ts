@@ -50,7 +50,7 @@ export function headsOf(host: string, logs: Readonly<Record<string, HeadsTip>> =
 }
 
 export function syncBench(peers: readonly string[], options: Partial<SyncOptions> = {}): SyncBench {
-  const usual = { seed: 1, ownAskMs: 2_000, ownProofMs: 15_000, appendAlone: true };
+  const usual = { seed: 1, ownAskMs: 2_000, ownProofMs: 15_000, appendAlone: true, watches: false };
   const bench: SyncBench = {
     effects: [],
     logs: new Map(),

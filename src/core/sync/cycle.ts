@@ -1,5 +1,5 @@
 /** One cycle with one peer: heads, what it says of our own log, the trust set, the logs, in this order. */
-import { backOffMaxMs, backOffMs, cycleGiveUpMs, headsDeadlineMs } from '../limits.ts';
+import { backOffMaxMs, backOffMs, cycleGiveUpMs, headsDeadlineMs, watchAgainMs } from '../limits.ts';
 import { continueLogs, endFetch, listLogs } from './logs.ts';
 import { isDown, outcomeOf } from './outcome.ts';
 import { lookAtOwnLog, stopLooking } from './own-log.ts';
@@ -113,7 +113,22 @@ function finishCycle(turn: Turn, peer: string): void {
   noteOutcome(turn, peer, outcome);
   changePeer(turn, peer, { cycle: undefined });
   emit(turn, { kind: 'outcome', outcome, tokens: cycle.tokens });
+  if (outcome.state !== 'down') watch(turn, peer);
   if (draining === undefined) startNext(turn, peer);
+}
+
+/** A peer that was reached is watched from then on. */
+function watch(turn: Turn, peer: string): void {
+  const { options, closed } = turn.state;
+  const known = peerOf(turn, peer);
+  if (!options.watches || closed || known.said === undefined || known.watch === 'open' || turn.at < known.watch) return;
+  changePeer(turn, peer, { watch: 'open' });
+  emit(turn, { kind: 'watch', peer });
+}
+
+/** One that would not be watched is not asked at once again; one that went away is, when it is reached again. */
+export function endWatch(turn: Turn, peer: string, refused: boolean): void {
+  if (peerOf(turn, peer).watch === 'open') changePeer(turn, peer, { watch: refused ? turn.at + watchAgainMs : 0 });
 }
 
 /** What was asked for while the last cycle ran. */

@@ -60,6 +60,8 @@ export interface PeerState {
   readonly next: NextCycle | undefined;
   /** Number of a cycle that was given up and whose answer has not come: nothing new is asked meanwhile. */
   readonly draining: number | undefined;
+  /** Whether it says unasked what it holds; from when on it may be asked to do so. */
+  readonly watch: 'open' | number;
 }
 
 /** A fetch under way: two peers that offer the same lines are not both asked for them. */
@@ -113,6 +115,8 @@ export interface SyncOptions {
   readonly ownProofMs: number;
   /** Whether an append goes on when no peer could be reached at all. */
   readonly appendAlone: boolean;
+  /** Whether peers are watched: a process that is soon over does not. */
+  readonly watches: boolean;
 }
 
 const nothingKnown: PeerMemory = { trust: undefined, own: undefined, refused: new Map() };
@@ -128,6 +132,7 @@ export const unknownPeer: PeerState = {
   cycle: undefined,
   next: undefined,
   draining: undefined,
+  watch: 0,
 };
 
 export const emptyDraft: Draft = { lines: {}, alarms: [], trustAdded: [], fault: undefined };

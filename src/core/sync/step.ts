@@ -6,6 +6,7 @@ import {
   continueAfterOwn,
   continueAfterTrust,
   continueWithLogs,
+  endWatch,
   failCycle,
   giveUpIfLate,
   startNext,
@@ -67,6 +68,8 @@ function take(turn: Turn, event: SyncEvent): void {
       return requestCycle(turn, event.request);
     case 'nudge':
       return takeNudge(turn, event.peer, event.heads);
+    case 'unwatched':
+      return endWatch(turn, event.peer, event.refused);
     case 'met':
       return meetPeer(turn, event.peer);
     case 'append':

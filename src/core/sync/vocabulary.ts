@@ -115,6 +115,8 @@ export type SyncEvent =
   | { readonly kind: 'cycle'; readonly request: CycleRequest }
   /** A peer said, unasked, what it holds. */
   | { readonly kind: 'nudge'; readonly peer: string; readonly heads: Heads }
+  /** The watch of a peer ended. `refused`: it never said anything. */
+  | { readonly kind: 'unwatched'; readonly peer: string; readonly refused: boolean }
   /** A peer dialled us, and proved who it is. */
   | { readonly kind: 'met'; readonly peer: string }
   | ({ readonly kind: 'heads'; readonly answer: Result<Heads, PeerFaultCode> } & Answering)
@@ -153,6 +155,8 @@ export type Effect =
     } & Answering)
   /** The deadline of a cycle is over: end whatever is done for it. Its answer is still awaited, and then passed over. */
   | ({ readonly kind: 'give-up' } & Answering)
+  /** Have the peer say, from now on, whenever it holds something else. */
+  | { readonly kind: 'watch'; readonly peer: string }
   /** End the kept connection: it is from before a sleep. */
   | { readonly kind: 'hang-up'; readonly peer: string }
   /** What a peer says it holds, before anything of it is fetched. */

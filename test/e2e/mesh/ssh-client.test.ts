@@ -90,7 +90,7 @@ test('a refused command carries what the peer said, without control characters',
   expect(refused).toEqual({
     ok: false,
     code: 'REFUSED_COMMAND',
-    detail: 'memd: refused: only git-upload-pack and memd heads are served',
+    detail: 'memd: refused: only git-upload-pack, memd heads and memd watch are served',
   });
 });
 

@@ -178,6 +178,26 @@ describe('one slow or hostile peer', () => {
   });
 });
 
+describe('watching', () => {
+  test('begins when a peer was reached, once, and again after it ended; a peer that would not is left in peace', () => {
+    const bench = syncBench(['beta'], { watches: true });
+    const cycle = (): readonly string[] => {
+      bench.ask(['beta']);
+      return short(bench.heads('beta'));
+    };
+    bench.ask(['beta']);
+    expect(short(bench.fault('beta', 'UNREACHABLE'))).toEqual(['outcome beta down UNREACHABLE']);
+    expect(cycle()).toEqual(['heard beta', 'outcome beta up', 'watch beta']);
+    expect(cycle()).toEqual(['heard beta', 'outcome beta up']);
+    bench.tell({ kind: 'unwatched', peer: 'beta', refused: false });
+    expect(cycle()).toContain('watch beta');
+    bench.tell({ kind: 'unwatched', peer: 'beta', refused: true });
+    expect(cycle()).not.toContain('watch beta');
+    bench.at += 600_000;
+    expect(cycle()).toContain('watch beta');
+  });
+});
+
 describe('the schedule', () => {
   test('leaves a peer that cannot be reached alone, twice as long each time, five minutes at most; others as ever', () => {
     const bench = syncBench(['beta', 'gamma']);
@@ -237,7 +257,7 @@ test('closing gives up what runs; what is answered then ends its cycle, and noth
 });
 
 test('step: the same state and input give the same step, and the state that went in is left as it was', () => {
-  const state = openSync({ seed: 5, ownAskMs: 1, ownProofMs: 1, appendAlone: true });
+  const state = openSync({ seed: 5, ownAskMs: 1, ownProofMs: 1, appendAlone: true, watches: false });
   const before = JSON.stringify([...state.peers]);
   const world: World = {
     meshId: 'a'.repeat(64),

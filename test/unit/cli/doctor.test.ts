@@ -23,6 +23,7 @@ const log = (host: string, at: string): SnapshotLog => ({
   seq: 1,
   link: '',
   problem: undefined,
+  damaged: false,
 });
 const holding = (...logs: readonly SnapshotLog[]): Room =>
   roomWith({ snapshot: () => Promise.resolve({ logs } as unknown as Snapshot) });

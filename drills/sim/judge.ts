@@ -1,5 +1,6 @@
 /** Lines judged under a charter, and written where a crash leaves them. */
 import { extendLog, type LogExtension, type PurgedIds } from '../../src/core/log.ts';
+import { holdingKeys } from '../../src/core/trust/usable.ts';
 import { meshId, oidOf, verifyCheaply } from './charter.ts';
 import type { Memory, Sim, SimHost } from './types.ts';
 
@@ -16,7 +17,8 @@ export function judgeLines(
   const { log, from, texts } = at;
   const { charter } = memory.trust;
   const purged: PurgedIds = sim.bug.purged?.(charter) ?? charter.purges;
-  const keys = charter.hosts.get(log)?.spans ?? [];
+  const host = charter.hosts.get(log);
+  const keys = host === undefined ? [] : holdingKeys(host);
   return extendLog({ host: log, mesh: meshId, from, keys, purged, verify: verifyCheaply }, texts);
 }
 

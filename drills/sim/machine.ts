@@ -51,10 +51,6 @@ export function worldOf(host: SimHost, memory: Memory): World {
     },
     linkAt: (log, seq) => memory.logs.get(log)?.lines[seq - 1]?.link,
     isDamaged: () => false,
-    closedAt: (log) => {
-      const last = memory.trust.charter.hosts.get(log)?.spans.at(-1);
-      return last === undefined ? 0 : last.upto;
-    },
     trust: () => memory.trust,
   };
 }

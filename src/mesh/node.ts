@@ -101,11 +101,6 @@ export function worldOf(node: MeshNode): World {
     tip: (log) => node.tip(log),
     linkAt: (log, seq) => node.linkAt(log, seq),
     isDamaged: (log) => node.damage?.of(log) === true,
-    closedAt(log) {
-      const { spans = [] } = node.charter().hosts.get(log) ?? {};
-      const last = spans.at(-1);
-      return last === undefined ? 0 : last.upto;
-    },
     trust: () => node.trust(),
   };
 }

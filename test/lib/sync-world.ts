@@ -12,8 +12,6 @@ export interface SyncBench {
   readonly logs: Map<string, string[]>;
   readonly peers: string[];
   readonly enrolled: Set<string>;
-  /** Logs that end at a seq. */
-  readonly closed: Map<string, number>;
   trust: { hash: string; kept: string };
   state: SyncState;
   at: number;
@@ -56,7 +54,6 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     logs: new Map(),
     peers: [...peers],
     enrolled: new Set(['alpha', ...peers]),
-    closed: new Map(),
     trust: { hash: hashOf('7'), kept: hashOf('7') },
     state: openSync({ ...usual, ...options }),
     at: 0,
@@ -105,7 +102,6 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     tip,
     linkAt: (log, seq) => bench.logs.get(log)?.[seq - 1],
     isDamaged: () => false,
-    closedAt: (log) => bench.closed.get(log) ?? null,
     trust: () => bench.trust,
   };
   return bench;

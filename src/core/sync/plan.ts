@@ -10,9 +10,6 @@ export function planLog(world: World, log: string, offered: HeadsTip): 'none' | 
   // A copy of ours that is damaged is taken anew from whoever holds at least what is good of it.
   if (world.isDamaged(log)) return offered.seq >= (ours?.seq ?? 0) ? 'fetch' : 'none';
   if (ours?.link === offered.link) return 'none';
-  const closedAt = world.closedAt(log);
-  // Nobody may say anything behind it: whoever holds more of it holds nothing that we could take.
-  if (closedAt !== null && (ours?.seq ?? 0) >= closedAt && offered.seq > closedAt) return 'none';
   if (ours === undefined || offered.seq >= ours.seq) return 'fetch';
   const link = world.linkAt(log, offered.seq);
   return link === undefined || link === offered.link ? 'behind' : 'fetch';

@@ -32,8 +32,6 @@ export interface World {
   readonly linkAt: (log: string, seq: number) => string | undefined;
   /** True for a copy that cannot be built on and is to be taken anew. */
   readonly isDamaged: (log: string) => boolean;
-  /** Last seq of a log that any key of the charter signs; null while the log is open. */
-  readonly closedAt: (log: string) => number | null;
   readonly trust: () => { readonly hash: string; readonly kept: string };
 }
 

@@ -55,18 +55,6 @@ describe('a cycle', () => {
     });
   });
 
-  test('of a log that was ended nothing behind its end is asked for, and what is missing before it is', () => {
-    const bench = syncBench(['beta']);
-    bench.closed.set('gamma', 2);
-    bench.enrolled.add('gamma');
-    hold(bench, 'gamma', '12');
-    bench.ask(['beta']);
-    expect(short(bench.heads('beta', { gamma: tipOf('1234') }))).toEqual(['heard beta', 'outcome beta up']);
-    hold(bench, 'gamma', '1');
-    bench.ask(['beta']);
-    expect(short(bench.heads('beta', { gamma: tipOf('1234') }))).toContain('fetch-log beta gamma 4');
-  });
-
   test('two lines of one seq that the host signed are proved once, and the peer stays refused', () => {
     const bench = syncBench(['beta']);
     const cycle = (): readonly string[] => {
@@ -268,7 +256,6 @@ test('step: the same state and input give the same step, and the state that went
     tip: () => undefined,
     linkAt: () => undefined,
     isDamaged: () => false,
-    closedAt: () => null,
     trust: () => ({ hash: '', kept: '' }),
   };
   const once = (): unknown => step(state, { at: 3, world, event: { kind: 'schedule', slept: false } });

@@ -255,3 +255,24 @@ export const sessionScopeWaitMs = 300;
 /** Bytes of hooks.log and of injected.jsonl; one older file of each is kept beside. */
 export const hooksLogBytesMax = 131_072;
 export const injectedBytesMax: number = 2 * 1_024 * 1_024;
+
+/** Notifying: how much longer each further host waits, by its rank, before it tells what another should have told. */
+export const notifyRankMs = 30_000;
+/** How long the notes of peers are waited for before something is told: a second host that tells is worse than a late one. */
+export const notifyReadMs = 5_000;
+/** What other hosts say was told and is not so here: their lines may still be on their way. */
+export const notifyLagMs = 120_000;
+/** The shortest time between two messages of one notifier: what comes meanwhile is one message. */
+export const notifyGapMs = 10_000;
+/** A notifier that fails is tried again after this long, twice as long after each more, up to the maximum. */
+export const notifyBackOffMs = 5_000;
+export const notifyBackOffMaxMs = 300_000;
+/** Things that one notifier still has to tell; more are dropped, and the number is told. */
+export const notifyWaitingMax = 1_000;
+/** Things that one message spells out; the rest is a number. */
+export const notifyShownMax = 5;
+/** Things told that are remembered; 1 000 of the longest keep the notes below `viewNotesBytesMax`. */
+export const notifyToldMax = 1_000;
+/** One attempt of a notifier, and bytes of what a web server answers to it. */
+export const notifyDeadlineMs = 20_000;
+export const notifyAnswerBytesMax = 4_096;

@@ -1,0 +1,314 @@
+/** Notifying once per mesh: several machines, their notes carried by hand, time as a number. */
+import { describe, expect, test } from 'vitest';
+import { notifyBackOffMs, notifyGapMs, notifyLagMs, notifyRankMs, notifyReadMs } from '../../../../src/core/limits.ts';
+import { alarmKey, standingOf } from '../../../../src/core/notify/notes.ts';
+import {
+  openNotify,
+  type NotifyEffect,
+  type NotifyEvent,
+  type NotifyState,
+  type Telling,
+} from '../../../../src/core/notify/state.ts';
+import { nextTime, rankOf, step } from '../../../../src/core/notify/step.ts';
+
+const park = alarmKey('PARKED', 'ssh-route/mini', null);
+
+interface Host {
+  state: NotifyState;
+  readonly name: string;
+  up: boolean;
+  works: boolean;
+  readonly told: string[];
+}
+
+/** A mesh of hosts that reach each other while they are up. */
+function openMesh(
+  names: readonly string[],
+  options: { readonly notifiers?: readonly string[]; readonly deaf?: string } = {},
+) {
+  const hosts = new Map<string, Host>();
+  let now = 0;
+  for (const name of names) {
+    const notifiers = (options.notifiers ?? names).includes(name) ? ['phone'] : [];
+    hosts.set(name, {
+      name,
+      up: true,
+      works: name !== options.deaf,
+      told: [],
+      state: openNotify({ host: name, notifiers, told: new Map() }),
+    });
+  }
+  const host = (name: string): Host => hosts.get(name) as Host;
+  const notesOf = ({ state }: Host) => ({ notifies: state.notifiers.size > 0, told: state.told });
+  const tell = (name: string, event: NotifyEvent): void => {
+    const one = host(name);
+    const done = step(one.state, { at: now, event });
+    one.state = done.state;
+    for (const effect of done.effects) carry(one, effect);
+  };
+  const carry = (one: Host, effect: NotifyEffect): void => {
+    if (effect.kind === 'read-notes') {
+      const others = [...hosts.values()].filter(({ name, up }) => name !== one.name && up && one.up);
+      for (const other of others) tell(one.name, { kind: 'notes', host: other.name, notes: notesOf(other) });
+      if (others.length === names.length - 1) tell(one.name, { kind: 'read' });
+    }
+    if (effect.kind === 'send') {
+      if (one.works) one.told.push(...effect.tellings.map(words));
+      const detail = 'no network';
+      tell(
+        one.name,
+        one.works
+          ? { kind: 'sent', notifier: effect.notifier, ok: true }
+          : { kind: 'sent', notifier: effect.notifier, ok: false, detail },
+      );
+    }
+  };
+  const others = (name: string): string[] => names.filter((one) => one !== name);
+  return {
+    host,
+    tell,
+    ready: () => names.forEach((name) => tell(name, { kind: 'ready' })),
+    /** These alarms stand on these hosts from now on. */
+    stands: (keys: readonly string[], on: readonly string[] = names, order: readonly string[] = []) => {
+      for (const name of on)
+        tell(name, { kind: 'standing', standing: keys.map(standingOf), hosts: others(name), order });
+    },
+    /** Lets time go by, in the order in which machines want it. */
+    pass(ms: number) {
+      const end = now + ms;
+      for (let rounds = 0; rounds < 1_000; rounds += 1) {
+        const next = [...hosts.values()]
+          .filter(({ up }) => up)
+          .map((one) => ({ one, at: nextTime(one.state) ?? Infinity }));
+        const first = next.toSorted((a, b) => a.at - b.at)[0];
+        if (first === undefined || first.at > end) break;
+        now = Math.max(now, first.at);
+        tell(first.one.name, { kind: 'time' });
+      }
+      now = end;
+    },
+    told: () => names.flatMap((name) => host(name).told.map((text) => `${name}: ${text}`)),
+    now: () => now,
+  };
+}
+
+const words = ({ n, standing }: Telling): string =>
+  `${n % 2 === 1 ? 'raised' : 'cleared'} ${standing.kind} ${standing.about}`;
+const raised = 'raised PARKED ssh-route/mini';
+const cleared = 'cleared PARKED ssh-route/mini';
+const names = ['alpha', 'beta', 'gamma'];
+
+describe('notify: once per mesh', () => {
+  test('the first by name tells at once, and nobody else ever does', () => {
+    const mesh = openMesh(names);
+    mesh.ready();
+    mesh.stands([park]);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+    mesh.pass(10 * notifyRankMs);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+  });
+
+  test('raised, cleared, raised again: each is told once', () => {
+    const mesh = openMesh(names);
+    mesh.ready();
+    for (const keys of [[park], [], [park], []]) {
+      mesh.stands(keys);
+      mesh.pass(10 * notifyRankMs);
+    }
+    expect(mesh.told()).toEqual([raised, cleared, raised, cleared].map((text) => `alpha: ${text}`));
+  });
+
+  test('what comes and goes before anybody was told is told by nobody', () => {
+    const mesh = openMesh(['beta', 'gamma']);
+    mesh.host('beta').up = false;
+    mesh.tell('gamma', { kind: 'ready' });
+    mesh.stands([park], ['gamma']);
+    mesh.pass(notifyRankMs / 2);
+    mesh.stands([], ['gamma']);
+    mesh.pass(10 * notifyRankMs);
+    expect(mesh.told()).toEqual([]);
+  });
+
+  test('the order of the policy comes before names', () => {
+    const mesh = openMesh(names);
+    mesh.ready();
+    mesh.stands([park], names, ['gamma']);
+    mesh.pass(10 * notifyRankMs);
+    expect(mesh.told()).toEqual([`gamma: ${raised}`]);
+  });
+
+  test('a host without a notifier tells nothing, and nobody waits for it', () => {
+    const mesh = openMesh(names, { notifiers: ['beta', 'gamma'] });
+    for (const name of ['beta', 'gamma'])
+      mesh.tell(name, { kind: 'notes', host: 'alpha', notes: { notifies: false, told: new Map() } });
+    mesh.ready();
+    mesh.stands([park]);
+    expect(mesh.told()).toEqual([`beta: ${raised}`]);
+  });
+});
+
+describe('notify: failover', () => {
+  test('the first is down: the second tells after its wait, and the first says nothing when it comes back', () => {
+    const mesh = openMesh(names);
+    mesh.host('alpha').up = false;
+    mesh.ready();
+    mesh.tell('alpha', { kind: 'asleep' });
+    mesh.stands([park], ['beta', 'gamma']);
+    mesh.pass(notifyRankMs - 1);
+    expect(mesh.told()).toEqual([]);
+    mesh.pass(1 + notifyReadMs);
+    expect(mesh.told()).toEqual([`beta: ${raised}`]);
+    mesh.host('alpha').up = true;
+    mesh.stands([park], ['alpha']);
+    mesh.tell('alpha', { kind: 'ready' });
+    mesh.pass(20 * notifyRankMs);
+    expect(mesh.told()).toEqual([`beta: ${raised}`]);
+  });
+
+  test('the notifier of the first fails: the second tells; the first goes on trying and then finds it told', () => {
+    const mesh = openMesh(names, { deaf: 'alpha' });
+    mesh.ready();
+    mesh.stands([park]);
+    expect(mesh.host('alpha').state.notifiers.get('phone')).toMatchObject({ failures: 1, fault: 'no network' });
+    mesh.pass(2 * notifyRankMs);
+    expect(mesh.told()).toEqual([`beta: ${raised}`]);
+    mesh.host('alpha').works = true;
+    mesh.pass(20 * notifyRankMs);
+    expect(mesh.told()).toEqual([`beta: ${raised}`]);
+  });
+
+  test('alone, a notifier that fails is tried again, later each time, until it works', () => {
+    const mesh = openMesh(['alpha'], { deaf: 'alpha' });
+    mesh.ready();
+    mesh.stands([park]);
+    mesh.pass(notifyBackOffMs);
+    expect(mesh.host('alpha').state.notifiers.get('phone')?.failures).toBe(2);
+    mesh.pass(2 * notifyBackOffMs);
+    expect(mesh.host('alpha').state.notifiers.get('phone')?.failures).toBe(3);
+    mesh.host('alpha').works = true;
+    mesh.pass(4 * notifyBackOffMs);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+    expect(mesh.host('alpha').state.notifiers.get('phone')).toMatchObject({ failures: 0, fault: undefined });
+  });
+
+  test('the teller is gone when it is cleared: whoever saw it raised tells that', () => {
+    const mesh = openMesh(names);
+    mesh.ready();
+    mesh.stands([park]);
+    mesh.pass(2 * notifyRankMs);
+    mesh.tell('beta', { kind: 'notes', host: 'alpha', notes: { notifies: true, told: mesh.host('alpha').state.told } });
+    mesh.host('alpha').up = false;
+    mesh.stands([], ['beta', 'gamma']);
+    mesh.pass(4 * notifyRankMs);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`, `beta: ${cleared}`]);
+  });
+});
+
+describe('notify: starts and sleeps', () => {
+  test('nothing is told before peers have been asked', () => {
+    const mesh = openMesh(['alpha']);
+    mesh.stands([park]);
+    mesh.pass(10 * notifyRankMs);
+    expect(mesh.told()).toEqual([]);
+    mesh.ready();
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+  });
+
+  test('after a restart what was told is not told again, and what was cleared meanwhile is', () => {
+    const start = (): NotifyState => openNotify({ host: 'alpha', notifiers: ['phone'], told: new Map([[park, 1]]) });
+    const run = (keys: readonly string[]): readonly string[] => {
+      let state = start();
+      const sent: string[] = [];
+      const events: NotifyEvent[] = [
+        { kind: 'standing', standing: keys.map(standingOf), hosts: [], order: [] },
+        { kind: 'ready' },
+        { kind: 'read' },
+      ];
+      for (const event of events) {
+        const done = step(state, { at: 0, event });
+        state = done.state;
+        for (const effect of done.effects) if (effect.kind === 'send') sent.push(...effect.tellings.map(words));
+      }
+      return sent;
+    };
+    expect(run([park])).toEqual([]);
+    expect(run([])).toEqual([cleared]);
+  });
+});
+
+describe('notify: what others say', () => {
+  test('the word of the host that is to blame does not silence its alarm', () => {
+    const forged = alarmKey('FORGED', 'ssh-route/mini', 'beta');
+    const mesh = openMesh(['alpha', 'beta']);
+    mesh.tell('alpha', { kind: 'notes', host: 'beta', notes: { notifies: true, told: new Map([[forged, 1]]) } });
+    mesh.ready();
+    mesh.stands([forged], ['alpha']);
+    mesh.pass(notifyReadMs);
+    expect(mesh.told()).toEqual(['alpha: raised FORGED ssh-route/mini']);
+  });
+
+  test('a host that lags behind does not tell the old state: it waits for the lines that explain it', () => {
+    const mesh = openMesh(['alpha', 'beta']);
+    mesh.ready();
+    mesh.stands([park]);
+    const ahead = new Map([[park, 2]]);
+    mesh.tell('alpha', { kind: 'notes', host: 'beta', notes: { notifies: true, told: ahead } });
+    mesh.pass(notifyLagMs - 1);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+    mesh.stands([], ['alpha']);
+    mesh.pass(10 * notifyLagMs);
+    expect(mesh.told()).toEqual([`alpha: ${raised}`]);
+  });
+
+  test('rank: a host that nothing is known of may have a notifier', () => {
+    const state = { ...openNotify({ host: 'gamma', notifiers: ['phone'], told: new Map() }), hosts: ['alpha', 'beta'] };
+    expect(rankOf(state)).toBe(2);
+    expect(rankOf({ ...state, peers: new Map([['alpha', { notifies: false, told: new Map() }]]) })).toBe(1);
+  });
+});
+
+describe('notify: floods', () => {
+  test('many alarms at once are one message, and what follows soon after is the next one', () => {
+    const messages: number[] = [];
+    let state = openNotify({ host: 'alpha', notifiers: ['phone'], told: new Map() });
+    const tell = (at: number, event: NotifyEvent): void => {
+      const done = step(state, { at, event });
+      state = done.state;
+      for (const effect of done.effects) {
+        if (effect.kind === 'read-notes') tell(at, { kind: 'read' });
+        if (effect.kind !== 'send') continue;
+        messages.push(effect.tellings.length);
+        tell(at, { kind: 'sent', notifier: 'phone', ok: true });
+      }
+    };
+    const some = (count: number): NotifyEvent => {
+      const keys = Array.from({ length: count }, (_, at) => alarmKey('PARKED', `note/n-${at}`, null));
+      return { kind: 'standing', standing: keys.map(standingOf), hosts: [], order: [] };
+    };
+    tell(0, { kind: 'ready' });
+    tell(1, some(500));
+    for (let at = 1; at < 100; at += 1) tell(1 + at, some(500 + at));
+    expect(messages).toEqual([500]);
+    tell(nextTime(state) ?? 0, { kind: 'time' });
+    expect(messages).toEqual([500, 99]);
+    expect(nextTime(state)).toBeUndefined();
+    expect(notifyGapMs).toBeGreaterThan(1_000);
+  });
+
+  test('a notifier that never works keeps a bounded list', () => {
+    let state = openNotify({ host: 'alpha', notifiers: ['phone'], told: new Map() });
+    const tell = (at: number, event: NotifyEvent): void => {
+      const done = step(state, { at, event });
+      state = done.state;
+      for (const effect of done.effects) {
+        if (effect.kind === 'read-notes') tell(at, { kind: 'read' });
+        if (effect.kind === 'send') tell(at, { kind: 'sent', notifier: 'phone', ok: false, detail: 'no' });
+      }
+    };
+    tell(0, { kind: 'ready' });
+    const keys = Array.from({ length: 3_000 }, (_, at) => alarmKey('PARKED', `note/n-${at}`, null));
+    tell(1, { kind: 'standing', standing: keys.map(standingOf), hosts: [], order: [] });
+    const phone = state.notifiers.get('phone');
+    expect([phone?.waiting.length, phone?.dropped]).toEqual([1_000, 2_000]);
+  });
+});

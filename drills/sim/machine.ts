@@ -51,6 +51,7 @@ export function worldOf(host: SimHost, memory: Memory): World {
     },
     linkAt: (log, seq) => memory.logs.get(log)?.lines[seq - 1]?.link,
     isDamaged: () => false,
+    goodUpto: () => 0,
     trust: () => memory.trust,
   };
 }

@@ -214,9 +214,15 @@ function boundLog(book: LogBook, { hosts }: Charter, log: string): Usable {
 /** Its copy on disk is another one than before, and may have stopped early while it was damaged. */
 async function takeMended(parts: Parts, taken: TakenLines): Promise<void> {
   await parts.keeper.latest();
-  parts.keeper.book.uncut(taken.log);
-  await takeLines(parts, taken);
+  const { book } = parts.keeper;
+  const [first] = taken.lines;
+  // It was another branch than the one that a signer pinned: what was read of it is not in the log any more.
+  const replaced = first !== undefined && first.seq <= (book.tip(taken.log)?.seq ?? 0);
+  book.uncut(taken.log);
+  if (replaced) await reloadAll(parts, () => undefined);
+  else await takeLines(parts, taken);
   parts.derived.touchFiles([taken.log]);
+  if (replaced) parts.settleSoon();
 }
 
 /**

@@ -8,9 +8,10 @@ import {
   fetchSlackBytes,
   segmentSealBytes,
 } from '../core/limits.ts';
-import type { HeadsTip, LogTip } from '../core/sync/peer.ts';
+import type { VerifiedLine } from '../core/log.ts';
+import type { HeadsTip, LogTip, SignedLine } from '../core/sync/peer.ts';
 import type { LogFetched } from '../core/sync/vocabulary.ts';
-import { holdingKeys } from '../core/trust/usable.ts';
+import { holdingKeys, usableUpto } from '../core/trust/usable.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
@@ -20,7 +21,7 @@ import { admitCommit, type Admission } from './admission.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
 import type { Locks } from './log-lock.ts';
-import type { MeshNode } from './node.ts';
+import { goodLine, type MeshNode } from './node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
 import type { FolderCache } from './recording-reader.ts';
 import type { PeerConnection } from './ssh-client.ts';
@@ -182,26 +183,26 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
       return { lines: 0, fault: admission.fault };
     case 'extended':
       return how.mend !== undefined
-        ? takeInPlace(fetch, ours, { quarantine, admission })
+        ? takeInPlace(fetch, { quarantine, admission })
         : take(fetch, ours, { quarantine, admission, keep: how.keep });
   }
 }
 
-/** Nothing that was good is given up: what comes must hold every line of ours that could be read. */
+/**
+ * Nothing that was good is given up: what comes must hold every line of ours that could be read, unless a signer pinned
+ * another branch than ours; and it must be that branch.
+ */
 async function takeInPlace(
   fetch: LogFetch,
-  ours: LogTip | undefined,
   taken: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
 ): Promise<LogFetched> {
   const { node, log, shared, peer } = fetch;
   const { lines, fault } = taken.admission;
-  const known = ours?.seq ?? 0;
+  const good = goodLine(node, log);
+  const known = good?.seq ?? 0;
   if (lines.length < known) return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
-  if (ours !== undefined && lines[known - 1]?.link !== ours.link)
-    return {
-      lines: 0,
-      fault: { code: 'NOT_EXTENSION', seq: known, detail: `it has another line ${known} than we do` },
-    };
+  const wrong = wrongBranch(node, log, { good, lines });
+  if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: known, detail: wrong } };
   const kept = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
   await removePackedFiles(node.repository);
@@ -210,6 +211,18 @@ async function takeInPlace(
   const fresh = lines.slice(known);
   await node.admitLines({ log, lines: fresh, tip: kept.tip, via: peer, mended: true });
   return { lines: fresh.length, ...(fault === undefined ? {} : { fault }) };
+}
+
+function wrongBranch(
+  node: MeshNode,
+  log: string,
+  { good, lines }: { readonly good: SignedLine | undefined; readonly lines: readonly VerifiedLine[] },
+): string | undefined {
+  if (good !== undefined && lines[good.seq - 1]?.link !== good.link)
+    return `it has another line ${good.seq} than we do`;
+  const host = node.charter().hosts.get(log);
+  const bounds = host && usableUpto(host, (seq) => lines[seq - 1]?.link, lines.length);
+  return bounds?.fault === undefined ? undefined : 'it is not the branch that a signer pinned';
 }
 
 /**

@@ -5,6 +5,7 @@ import type { World } from '../core/sync/vocabulary.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { TrustOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
+import { usableUpto } from '../core/trust/usable.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
 import { revokedText } from './ssh-login.ts';
@@ -86,6 +87,20 @@ export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readon
   return [...hosts.values()].flatMap(({ name, status }) => (name === self || status === 'revoked' ? [] : name));
 }
 
+/**
+ * Last line that a copy must have to take the place of ours: the tip, or, where ours is another branch than the one that a
+ * signer pinned, the last line before it. Undefined for none.
+ */
+export function goodLine(node: MeshNode, log: string): SignedLine | undefined {
+  const tip = node.tip(log);
+  const host = node.charter().hosts.get(log);
+  if (tip === undefined || host === undefined) return tip;
+  const { upto, fault } = usableUpto(host, (seq) => node.linkAt(log, seq), tip.seq);
+  if (fault === undefined) return tip;
+  const link = node.linkAt(log, upto);
+  return link === undefined ? undefined : { seq: upto, link };
+}
+
 /** The node as the sync machine sees it. */
 export function worldOf(node: MeshNode): World {
   return {
@@ -101,6 +116,7 @@ export function worldOf(node: MeshNode): World {
     tip: (log) => node.tip(log),
     linkAt: (log, seq) => node.linkAt(log, seq),
     isDamaged: (log) => node.damage?.of(log) === true,
+    goodUpto: (log) => goodLine(node, log)?.seq ?? 0,
     trust: () => node.trust(),
   };
 }

@@ -12,6 +12,8 @@ export interface SyncBench {
   readonly logs: Map<string, string[]>;
   readonly peers: string[];
   readonly enrolled: Set<string>;
+  /** Logs whose copy here is damaged, and up to which line it is good. */
+  readonly damaged: Map<string, number>;
   trust: { hash: string; kept: string };
   state: SyncState;
   at: number;
@@ -54,6 +56,7 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     logs: new Map(),
     peers: [...peers],
     enrolled: new Set(['alpha', ...peers]),
+    damaged: new Map(),
     trust: { hash: hashOf('7'), kept: hashOf('7') },
     state: openSync({ ...usual, ...options }),
     at: 0,
@@ -101,7 +104,8 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     isEnrolled: (host) => bench.enrolled.has(host),
     tip,
     linkAt: (log, seq) => bench.logs.get(log)?.[seq - 1],
-    isDamaged: () => false,
+    isDamaged: (log) => bench.damaged.has(log),
+    goodUpto: (log) => bench.damaged.get(log) ?? 0,
     trust: () => bench.trust,
   };
   return bench;

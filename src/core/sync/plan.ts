@@ -8,7 +8,7 @@ import type { World } from './vocabulary.ts';
 export function planLog(world: World, log: string, offered: HeadsTip): 'none' | 'behind' | 'fetch' {
   const ours = world.tip(log);
   // A copy of ours that is damaged is taken anew from whoever holds at least what is good of it.
-  if (world.isDamaged(log)) return offered.seq >= (ours?.seq ?? 0) ? 'fetch' : 'none';
+  if (world.isDamaged(log)) return offered.seq >= world.goodUpto(log) ? 'fetch' : 'none';
   if (ours?.link === offered.link) return 'none';
   if (ours === undefined || offered.seq >= ours.seq) return 'fetch';
   const link = world.linkAt(log, offered.seq);

@@ -32,6 +32,8 @@ export interface World {
   readonly linkAt: (log: string, seq: number) => string | undefined;
   /** True for a copy that cannot be built on and is to be taken anew. */
   readonly isDamaged: (log: string) => boolean;
+  /** Of a damaged copy, the last line that is good and that another copy must have; its tip if that is not known. */
+  readonly goodUpto: (log: string) => number;
   readonly trust: () => { readonly hash: string; readonly kept: string };
 }
 

@@ -55,6 +55,18 @@ describe('a cycle', () => {
     });
   });
 
+  test('a damaged copy is taken anew from whoever has at least what is good of it, however long it was', () => {
+    const bench = syncBench(['beta']);
+    const offer = (links: string): readonly string[] => {
+      bench.ask(['beta']);
+      return short(bench.heads('beta', { beta: tipOf(links) }));
+    };
+    hold(bench, 'beta', '1234');
+    bench.damaged.set('beta', 2);
+    expect(offer('1')).toEqual(['heard beta', 'outcome beta up']);
+    expect(offer('125')).toContain('fetch-log beta beta 3');
+  });
+
   test('two lines of one seq that the host signed are proved once, and the peer stays refused', () => {
     const bench = syncBench(['beta']);
     const cycle = (): readonly string[] => {
@@ -256,6 +268,7 @@ test('step: the same state and input give the same step, and the state that went
     tip: () => undefined,
     linkAt: () => undefined,
     isDamaged: () => false,
+    goodUpto: () => 0,
     trust: () => ({ hash: '', kept: '' }),
   };
   const once = (): unknown => step(state, { at: 3, world, event: { kind: 'schedule', slept: false } });

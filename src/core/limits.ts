@@ -143,6 +143,17 @@ export const sshChannelsMax = 4;
 export const sshConnectionsPerHostMax = 8;
 /** Sessions that a connection may open and close again without a command, before it is ended. */
 export const sshWastedSessionsMax = 16;
+/** A session that asks for nothing, and a connection that has no session: nobody who means well leaves either. */
+export const sshSessionGraceMs = 10_000;
+export const sshIdleMs = 300_000;
+/** `memd watch`: how often one peer is told what this host holds, at most. */
+export const watchIntervalMs = 50;
+/** And how often one peer makes this host look, at most; the newest line counts. */
+export const watchHeedMs = 100;
+/** Lines and bytes of one watch in this time: twice what a peer that keeps to the interval can send. More is a flood. */
+export const watchWindowMs = 10_000;
+export const watchLinesMax = 400;
+export const watchBytesMax: number = 16 * 1_024 * 1_024;
 /** `git upload-pack` children at one time, over all peers; how long one may take; bytes of request one may be sent. */
 export const uploadPacksMax = 16;
 export const uploadPackDeadlineMs = 600_000;
@@ -156,6 +167,11 @@ export const meshCloseGraceMs = 1_000;
 /** ssh client: dialling with login, and one short command. */
 export const dialDeadlineMs = 10_000;
 export const headsDeadlineMs = 10_000;
+/** Dialling one of several addresses, before the next is tried; how long one that failed is left out while there is another way. */
+export const dialOtherMs = 3_000;
+export const dialForgetMs = 300_000;
+/** Addresses of one host that are tried because other hosts told of them. */
+export const relayedAddressesMax = 3;
 /** One cycle with one peer; a whole first fetch must fit. */
 export const cycleDeadlineMs = 360_000;
 /** How long a cycle waits for another peer's fetch of the same lines before it fetches them itself. */
@@ -173,8 +189,6 @@ export const syncTimeoutMaxMs = 3_600_000;
 export const syncTimeoutMs = 30_000;
 /** How often peers are asked what they hold while somebody waits for them to hold something. */
 export const replicationPollMs = 500;
-/** Between two readings of what a watched peer says: a flood of it must not keep this host busy. */
-export const watchPauseMs = 20;
 /** After this time a peer that would not be watched is asked again. */
 export const watchAgainMs = 600_000;
 /** After a start or a sleep, how long a peer that is slow to answer keeps this host from telling what it knows. */

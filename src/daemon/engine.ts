@@ -69,6 +69,8 @@ export interface Engine {
   readonly beliefs: Beliefs;
   readonly peers: Peers;
   readonly peerBook: PeerBook;
+  /** Where a host is dialled, the best first: config, what is known of it at first hand, the charter, what others say. */
+  readonly addressesOf: (host: string) => readonly string[];
   /** What config.toml says; undefined: every default. */
   readonly config: Config | undefined;
   readonly targets: Targets;
@@ -157,12 +159,11 @@ function assemble(parts: Parts): Engine {
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
   const peerBook = createPeerBook((name) => peersOf(trust.charter, identity.host).includes(name));
-  const addressOf = (host: string): string | undefined =>
-    config?.peers.get(host) ?? peerBook.hint(host) ?? trust.charter.hosts.get(host)?.address;
+  const addressesOf = addressBook({ config, peerBook, charter: () => trust.charter });
   const queue = openQueue(parts, {
     keys,
     beliefs,
-    requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, { host: identity.host, home: home.dir, addressOf }),
+    requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, ownHome(parts, addressesOf)),
   });
   const gate = createObjectGate();
   const purger = createPurger({ lock, repository, meshId, trust: () => trust, beliefs, gate, queue, log });
@@ -179,7 +180,7 @@ function assemble(parts: Parts): Engine {
     progress,
   });
   const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = openPeers(node, { addressOf, peerBook, log, beliefs, watches: daemon });
+  const peers = openPeers(node, { addressesOf, peerBook, log, beliefs, daemon });
   const ownLogKnown = askBeforeAppend({
     beliefs,
     peers,
@@ -198,6 +199,7 @@ function assemble(parts: Parts): Engine {
     beliefs,
     peers,
     peerBook,
+    addressesOf,
     config,
     targets,
     gate,
@@ -282,25 +284,42 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
   }));
 }
 
+function ownHome(
+  { identity, home }: Parts,
+  addressesOf: Engine['addressesOf'],
+): Parameters<typeof requireOwnLogWhole>[2] {
+  return { host: identity.host, home: home.dir, addressOf: (peer) => addressesOf(peer)[0] };
+}
+
+function addressBook({
+  config,
+  peerBook,
+  charter,
+}: Pick<Engine, 'config' | 'peerBook' | 'charter'>): Engine['addressesOf'] {
+  return (host) => {
+    const enrolled = charter().hosts.get(host)?.address;
+    const all = [config?.peers.get(host), ...peerBook.hints(host), enrolled, ...peerBook.relayed(host)];
+    return [...new Set(all)].flatMap((address) => (address === undefined || address === '' ? [] : address));
+  };
+}
+
 /** What comes of every cycle is noted, and logged when it is another state than before. */
 function openPeers(
   node: MeshNode,
-  around: Pick<Engine, 'peerBook' | 'log' | 'beliefs'> & {
-    readonly addressOf: (host: string) => string | undefined;
-    readonly watches: boolean;
-  },
+  around: Pick<Engine, 'addressesOf' | 'peerBook' | 'log' | 'beliefs' | 'daemon'>,
 ): Peers {
-  const { addressOf, peerBook, log, beliefs, watches } = around;
+  const { addressesOf, peerBook, log, beliefs, daemon } = around;
   return createPeers({
     node,
-    addressOf,
+    addressesOf,
+    onReached: (host, address) => peerBook.reachedAt(host, address),
     onOutcome(outcome) {
       const { peer, state, reason } = outcome;
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
     },
     onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
     mayFetch: () => beliefs.headsFault() === undefined,
-    sync: { watches },
+    sync: { watches: daemon },
   });
 }
 

@@ -1,3 +1,4 @@
+import { peersOf } from '../mesh/node.ts';
 import { printHeads, type HeadsTip } from '../mesh/heads.ts';
 import type { Engine } from './engine.ts';
 import { version } from './version.ts';
@@ -21,11 +22,19 @@ export function headsLine(engine: Engine): string {
   });
 }
 
-/** What this host tells of itself: a hint for dialling, never trust. A probed port takes the place of the one it stands for. */
+/**
+ * Where hosts are, as this one knows at first hand: a hint for dialling, never trust. What others told is not told on, so
+ * that a lie goes no further than to those who were lied to. Of itself, a probed port takes the place of the one it stands for.
+ */
 function addressesOf(engine: Engine): Readonly<Record<string, string>> {
+  const known: Record<string, string> = {};
+  for (const host of peersOf(engine.charter(), engine.identity.host)) {
+    const [address] = engine.peerBook.hints(host);
+    if (address !== undefined) known[host] = address;
+  }
   const { host, address } = engine.identity;
   const ports = engine.ports();
-  if (address === '') return {};
+  if (address === '') return known;
   const moved = ports !== null && address.endsWith(`:${ports.asked}`);
-  return { [host]: moved ? address.replace(/:\d+$/, `:${ports.found}`) : address };
+  return { ...known, [host]: moved ? address.replace(/:\d+$/, `:${ports.found}`) : address };
 }

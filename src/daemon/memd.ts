@@ -68,7 +68,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
       ssh.expel();
       void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     };
-    engine.beliefs.onChanged(soonOnce(ssh.tell));
+    engine.beliefs.onChanged(ssh.tell);
     ends.push((await openApi(engine, log)).close);
     const listenAgain = (): void =>
       void ssh.retry().catch((error: unknown) => log.warn({ err: error }, 'still cannot listen'));
@@ -144,18 +144,5 @@ function sleepDetector(): () => boolean {
     const [wallBefore, runningBefore] = [wall, running];
     [wall, running] = [Date.now(), performance.now()];
     return wall - wallBefore - (running - runningBefore) > sleepMinMs;
-  };
-}
-
-/** Does it once, after everything that happens in this turn. */
-function soonOnce(work: () => void): () => void {
-  let due = false;
-  return () => {
-    if (due) return;
-    due = true;
-    setImmediate(() => {
-      due = false;
-      work();
-    });
   };
 }

@@ -1,4 +1,6 @@
 /** What is known of each peer: the three different answers down, behind and empty, and what it refused or was refused. */
+import { relayedAddressesMax } from '../core/limits.ts';
+import { printPeerAddress } from '../mesh/address.ts';
 import type { Heads } from '../mesh/heads.ts';
 import type { MeshAlarm, PeerOutcome, SignedLine } from '../mesh/node.ts';
 
@@ -25,8 +27,19 @@ export interface PeerBook {
   /** Lines of our own log, signed by us, that peers were seen to hold and this home did not. */
   proofs(): readonly { readonly peer: string; readonly line: SignedLine }[];
   alarms(): readonly MeshAlarm[];
-  /** Address that a host last told of itself, never what others tell of it: a hint, never trust. */
-  hint(host: string): string | undefined;
+  /** Notes the address from which a host of the charter logged in; `port`: where it is thought to listen. */
+  seenAt(host: string, address: string, port: number): void;
+  /** Notes an address at which a host answered, and proved who it is. */
+  reachedAt(host: string, address: string): void;
+  /** Where a host is, as this one knows at first hand; the best first. Hints, never trust. */
+  hints(host: string): readonly string[];
+  /** Where others say that a host is: tried last, and told to nobody. */
+  relayed(host: string): readonly string[];
+}
+
+interface Places {
+  readonly reached?: string;
+  readonly seen?: string;
 }
 
 /** `isEnrolled`: whether the charter, as of now, names a host. Nothing is known of one that left it. */
@@ -34,8 +47,9 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
   const peers = new Map<string, PeerHealth>();
   const said = new Map<string, Heads>();
   const proven = new Map<string, SignedLine>();
+  const places = new Map<string, Places>();
   const forgetOthers = (): void => {
-    for (const known of [peers, said, proven])
+    for (const known of [peers, said, proven, places])
       for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
   };
   return {
@@ -74,10 +88,29 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
       forgetOthers();
       return [...peers.values()].flatMap((peer) => peer.alarms);
     },
-    hint(host) {
+    seenAt(host, address, port) {
+      const seen = dialable(address, port);
+      if (seen !== undefined) places.set(host, { ...places.get(host), seen });
+    },
+    reachedAt: (host, reached) => void places.set(host, { ...places.get(host), reached }),
+    hints(host) {
       forgetOthers();
-      const address = (said.get(host) ?? peers.get(host)?.heads)?.addresses[host];
-      return address === '' ? undefined : address;
+      const { reached, seen } = places.get(host) ?? {};
+      const told = (said.get(host) ?? peers.get(host)?.heads)?.addresses[host];
+      return [...new Set([reached, told, seen])].flatMap((address) =>
+        address === undefined || address === '' ? [] : address,
+      );
+    },
+    relayed(host) {
+      forgetOthers();
+      const told = [...said].flatMap(([by, { addresses }]) => (by === host ? [] : (addresses[host] ?? [])));
+      return [...new Set(told)].filter((address) => address !== '').slice(0, relayedAddressesMax);
     },
   };
+}
+
+/** The address of a socket as one to dial; undefined for one that means something on its own link only. Pure. */
+function dialable(address: string, port: number): string | undefined {
+  const host = address.replace(/^::ffff:(?=\d+\.)/, '');
+  return host.includes('%') || /^fe80:/i.test(host) ? undefined : printPeerAddress({ host, port });
 }

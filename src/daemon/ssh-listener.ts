@@ -1,11 +1,12 @@
 /** The ssh server of a running daemon, and where it listens: it moves when the charter says that it should. */
+import { parsePeerAddress } from '../mesh/address.ts';
 import { peersOf } from '../mesh/node.ts';
 import { startSshServer, type SshServer } from '../mesh/ssh-server.ts';
 import { isOperatingError, OperatingError, printable } from '../store/errors.ts';
 import type { Engine } from './engine.ts';
 import { headsLine } from './heads-line.ts';
-import { chooseListen, printListen, sameListen, type ListenAddress } from './listen-address.ts';
-import { meetPeer } from './sync-cycle.ts';
+import { chooseListen, defaultPort, printListen, sameListen, type ListenAddress } from './listen-address.ts';
+import { askBack, meetPeer } from './sync-cycle.ts';
 import { createNoteLog, type NoteLog } from './ssh-notes.ts';
 
 export interface SshListener {
@@ -40,6 +41,7 @@ export async function openSshListener(engine: Engine, asked: string | null): Pro
     tell: () => server?.tell(),
     expel: () => server?.expel(),
     async close() {
+      engine.peers.serveWith(undefined);
       await listener.close();
       notes.close();
     },
@@ -112,11 +114,28 @@ async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Prom
     listen,
     charterHosts: () => engine.charter().hosts,
     heads: () => headsLine(engine),
-    onLogin: (host) => meetPeer(engine, host),
+    onLogin(host, address) {
+      if (address !== undefined) engine.peerBook.seenAt(host, address, portOf(engine, host));
+      meetPeer(engine, host);
+    },
+    onServeBack(host, channel) {
+      engine.peers.offered(host, channel);
+      askBack(engine, host);
+    },
     onNote: notes.note,
     gate: engine.gate,
   });
+  engine.peers.serveWith((stream) => server.serveOver(stream));
   // A taken port was probed upward: what peers are told must be the port that was found.
   engine.listening({ asked: listen.port, found: server.port });
   return server;
+}
+
+/** Where a host is thought to listen: the port that was last told of it. */
+function portOf(engine: Engine, host: string): number {
+  for (const url of engine.addressesOf(host)) {
+    const address = parsePeerAddress(url);
+    if (address.ok) return address.value.port;
+  }
+  return defaultPort;
 }

@@ -23,6 +23,14 @@ export function meetPeer(engine: Engine, peer: string): void {
   );
 }
 
+/** A peer offers to be asked over the connection that it opened. Never throws. */
+export function askBack(engine: Engine, peer: string): void {
+  prepare(engine).then(
+    () => engine.peers.askBack(peer),
+    (error: unknown) => engine.log?.debug({ err: error, peer }, 'not asked back'),
+  );
+}
+
 /** What is held here is known before anybody is asked. Throws BRANCH_REWOUND: such a host fetches nothing. */
 async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();

@@ -1,4 +1,5 @@
 /** Carries out what the sync machine asks for: dials, asks, fetches, and tells the machine what came of it. */
+import type { Duplex } from 'node:stream';
 import { headsBytesMax } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
 import type { Effect, LogFetched, OwnVerdict, SyncEvent, TrustFetched } from '../core/sync/vocabulary.ts';
@@ -12,8 +13,11 @@ import { createLocks } from './log-lock.ts';
 import type { Heads, MeshNode, PeerFault, PeerFaultCode } from './node.ts';
 import { judgeOwnClaim } from './own-claim.ts';
 import { folderCache } from './recording-reader.ts';
-import { watchPeer } from './watch-peer.ts';
+import { createAttendant, type Attendant } from './attendant.ts';
+import { routedConnection, type Route, type RoutedConnection } from './routes.ts';
+import { createBackLines, type BackLines } from './serve-back.ts';
 import { peerConnection, type PeerConnection } from './ssh-client.ts';
+import { describeStranger } from './stranger.ts';
 
 /** Effects that need a connection, or are about one. */
 type Wanted = Extract<
@@ -24,23 +28,27 @@ type Asking = Extract<Wanted, { readonly deadlineMs: number }>;
 
 export interface CarrierOptions {
   readonly node: MeshNode;
-  readonly addressOf: (host: string) => string | undefined;
-  readonly mayFetch: () => boolean;
+  /** Where to dial a host, best first. */
+  readonly addressesOf: (host: string) => readonly string[];
   readonly tell: (event: SyncEvent) => void;
+  /** Told of an address at which a host answered. */
+  readonly onReached?: ((host: string, address: string) => void) | undefined;
+  /** Whether what a peer says unasked may start a cycle now. */
+  readonly mayFetch: () => boolean;
 }
 
 export interface Carrier {
   /** Starts it; what comes of it is told later, never within the call. */
   carry(effect: Wanted): void;
-  /** Ends connections to hosts that are no peers any more, and what runs over them. */
+  /** Ends connections to hosts that are no peers any more, or have another key now, and what runs over them. */
   forget(peers: readonly string[]): void;
+  /** A host that dialled us offers a channel over which it can be asked. */
+  offered(host: string, channel: Duplex): void;
+  /** What is asked over our connections is served by this; undefined: nothing is. */
+  serveWith(serve: ((stream: Duplex) => void) | undefined): void;
+  isOpen(host: string): boolean;
   /** Ends every connection and resolves when nothing that was asked for is under way. */
   close(): Promise<void>;
-}
-
-interface Peer {
-  readonly address: string;
-  readonly connection: PeerConnection;
 }
 
 interface Running {
@@ -49,26 +57,30 @@ interface Running {
   readonly done: Promise<unknown>;
 }
 
-export function createCarrier({ node, addressOf, mayFetch, tell }: CarrierOptions): Carrier {
+export function createCarrier(options: CarrierOptions): Carrier {
+  const { node, tell } = options;
   const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
-  const peers = new Map<string, Peer>();
+  const peers = new Map<string, RoutedConnection>();
   const running = new Map<string, Running>();
-  const watches = createWatches({ mayFetch, tell });
+  const lines = createBackLines();
+  let serve: ((stream: Duplex) => void) | undefined;
+  const attendant = attend(options, () => serve);
 
-  /** The connection to the peer at its present address, or why there is none. */
-  function connect(host: string): PeerConnection | PeerFault {
-    const url = addressOf(host) ?? '';
+  /** The connection to the peer, or why there can be none. */
+  function connect(host: string): RoutedConnection | PeerFault {
     const known = peers.get(host);
-    if (known?.address === url && isStillItself(node, host, known.connection)) return known.connection;
-    known?.connection.close();
+    if (known !== undefined && !isStillItself(node, host, known)) forgetPeer(host);
+    const connection = peers.get(host) ?? connectionTo(host, options, lines);
+    peers.set(host, connection);
+    if (connection.isOpen()) return connection;
+    const { routes, unusable } = routesOf(host, options, lines);
+    return routes.length > 0 ? connection : { code: 'NO_ADDRESS', detail: unusable ?? 'no address is known for it' };
+  }
+
+  function forgetPeer(host: string): void {
+    peers.get(host)?.close();
     peers.delete(host);
-    if (url === '') return { code: 'NO_ADDRESS', detail: 'no address is known for it' };
-    const address = parsePeerAddress(url);
-    if (!address.ok) return { code: 'NO_ADDRESS', detail: `its address is not usable: ${address.detail}` };
-    const acceptsServerKey = (blob: Uint8Array): boolean => isKeyOf(node, host, blob);
-    const connection = peerConnection({ address: address.value, sshKey: node.sshKey, acceptsServerKey });
-    peers.set(host, { address: url, connection });
-    return connection;
+    running.get(host)?.giveUp.abort();
   }
 
   async function answer(effect: Asking, signal: AbortSignal): Promise<SyncEvent> {
@@ -85,11 +97,11 @@ export function createCarrier({ node, addressOf, mayFetch, tell }: CarrierOption
   return {
     carry(effect) {
       const { peer } = effect;
-      if (effect.kind === 'watch') return watches.start(peer, peers.get(peer)?.connection);
-      if (effect.kind === 'hang-up') return peers.get(peer)?.connection.close();
+      if (effect.kind === 'watch') return attendant.attend(peer, peers.get(peer));
+      if (effect.kind === 'hang-up') return peers.get(peer)?.close();
       if (effect.kind === 'give-up') {
         if (running.get(peer)?.cycle === effect.cycle) running.get(peer)?.giveUp.abort();
-        return peers.get(peer)?.connection.close();
+        return peers.get(peer)?.close();
       }
       const giveUp = new AbortController();
       const done = answer(effect, giveUp.signal).then((event) => {
@@ -100,41 +112,74 @@ export function createCarrier({ node, addressOf, mayFetch, tell }: CarrierOption
       running.set(peer, entry);
     },
     forget(names) {
-      for (const [host, { connection }] of peers) {
-        if (names.includes(host)) continue;
-        connection.close();
-        peers.delete(host);
-        running.get(host)?.giveUp.abort();
-      }
+      for (const [host, connection] of peers)
+        if (!names.includes(host) || !isStillItself(node, host, connection)) forgetPeer(host);
+      lines.drop((host) => !names.includes(host));
     },
+    offered(host, channel) {
+      lines.offer(host, channel);
+      // What came over the line before has been left by whoever opened it.
+      if (typeof peers.get(host)?.route()?.to === 'function') peers.get(host)?.close();
+    },
+    isOpen: (host) => peers.get(host)?.isOpen() === true,
+    serveWith: (given) => void (serve = given),
     async close() {
-      for (const { giveUp } of running.values()) giveUp.abort();
-      for (const { connection } of peers.values()) connection.close();
-      await Promise.allSettled([...watches.running(), ...Array.from(running.values(), ({ done }) => done)]);
+      running.forEach(({ giveUp }) => giveUp.abort());
+      attendant.close();
+      for (const connection of peers.values()) connection.close();
+      lines.drop(() => true);
+      await Promise.allSettled([attendant.ended(), ...Array.from(running.values(), ({ done }) => done)]);
     },
   };
 }
 
-interface Watches {
-  readonly start: (peer: string, connection: PeerConnection | undefined) => void;
-  readonly running: () => Iterable<Promise<void>>;
+/** News are looked into, and a connection that broke is made again soon. */
+function attend({ tell, mayFetch }: CarrierOptions, serve: () => ((stream: Duplex) => void) | undefined): Attendant {
+  const heed = (event: SyncEvent): void => {
+    if (mayFetch()) tell(event);
+  };
+  return createAttendant({
+    serve,
+    onNews: (peer, heads) => heed({ kind: 'nudge', peer, heads }),
+    onAlarm: (alarm) => tell({ kind: 'remark', peer: alarm.peer, code: alarm.code, alarm }),
+    onUnwatched: (peer, refused) => tell({ kind: 'unwatched', peer, refused }),
+    onLost: (peer) => heed({ kind: 'reconnect', peer }),
+  });
 }
 
-function createWatches({ mayFetch, tell }: Pick<CarrierOptions, 'mayFetch' | 'tell'>): Watches {
-  const running = new Set<Promise<void>>();
-  const run = async (peer: string, connection: PeerConnection | undefined): Promise<void> => {
-    const end = await watchPeer(connection, (heads) => {
-      if (mayFetch()) tell({ kind: 'nudge', peer, heads });
-    });
-    tell({ kind: 'unwatched', peer, refused: end === 'refused' });
-  };
-  return {
-    start(peer, connection) {
-      const done = run(peer, connection).finally(() => running.delete(done));
-      running.add(done);
+function connectionTo(host: string, options: CarrierOptions, lines: BackLines): RoutedConnection {
+  const { node, tell, onReached } = options;
+  const acceptsServerKey = (blob: Uint8Array): boolean => isKeyOf(node, host, blob);
+  let strangers: string | undefined;
+  return routedConnection({
+    routes: () => routesOf(host, options, lines).routes,
+    connect: (route, deadlineMs) =>
+      peerConnection({ route, sshKey: node.sshKey, acceptsServerKey, dialDeadlineMs: deadlineMs }),
+    onStranger: ({ name }, key) => (strangers = describeStranger(node.charter(), { host, address: name, key })),
+    onReached({ name, to }, count) {
+      const detail = count === 0 ? undefined : strangers;
+      const alarm = detail === undefined ? undefined : ({ code: 'HOST_KEY_MISMATCH', peer: host, detail } as const);
+      tell({ kind: 'remark', peer: host, code: 'HOST_KEY_MISMATCH', alarm });
+      if (typeof to !== 'function') onReached?.(host, name);
     },
-    running: () => running,
-  };
+  });
+}
+
+/** Its addresses in their order, and last the line that it opened itself. `unusable`: why an address is left out. */
+function routesOf(
+  host: string,
+  { addressesOf }: Pick<CarrierOptions, 'addressesOf'>,
+  lines: BackLines,
+): { readonly routes: readonly Route[]; readonly unusable: string | undefined } {
+  const routes: Route[] = [];
+  let unusable: string | undefined;
+  for (const name of addressesOf(host)) {
+    const to = parsePeerAddress(name);
+    if (to.ok) routes.push({ name, to: to.value });
+    else unusable ??= `its address is not usable: ${to.detail}`;
+  }
+  if (lines.has(host)) routes.push({ name: 'its own connection', to: () => lines.take(host) });
+  return { routes, unusable };
 }
 
 interface Means {

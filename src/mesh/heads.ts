@@ -48,7 +48,8 @@ function readMembers<T>(
   read: (member: JsonValue) => T | undefined,
 ): Record<string, T> | undefined {
   if (!isJsonObject(value)) return undefined;
-  const table: Record<string, T> = {};
+  // Host names come from outside, and `constructor` is one.
+  const table = Object.create(null) as Record<string, T>;
   for (const [name, member] of Object.entries(value)) {
     const parsed = read(member);
     if (parsed === undefined || !isSlug(name)) return undefined;

@@ -66,7 +66,7 @@ export async function joinMesh(options: JoinOptions): Promise<Result<Joined, Joi
   }
   const address = parsePeerAddress(options.url);
   if (!address.ok) return address;
-  const connection = peerConnection({ address: address.value, sshKey: options.sshKey, acceptsServerKey: () => true });
+  const connection = peerConnection({ route: address.value, sshKey: options.sshKey, acceptsServerKey: () => true });
   try {
     const taken = await takeTrust(connection, meshId, options);
     return taken.ok ? checkTrust(options, { ...taken.value, meshId, opId, serverKey: connection.serverKey() }) : taken;

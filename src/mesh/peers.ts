@@ -3,6 +3,7 @@
  * decision: events go into the machine, and what it asks for is carried out.
  */
 import { randomInt } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { cycleDeadlineMs, ownLogAskMs, ownLogProofMs } from '../core/limits.ts';
 import { forkProofOf } from '../core/sync/fork-proof.ts';
 import { nextTime, step } from '../core/sync/step.ts';
@@ -14,8 +15,10 @@ import { openWaits, type Waits } from './waits.ts';
 
 export interface PeersOptions {
   readonly node: MeshNode;
-  /** Where to dial a host (`ssh://host:port`): config, what heads told, the charter; undefined or '' = it cannot be dialled. */
-  readonly addressOf: (host: string) => string | undefined;
+  /** Where to dial a host (`ssh://host:port`), best first: config, what hosts told, the charter. None: it cannot be dialled. */
+  readonly addressesOf: (host: string) => readonly string[];
+  /** Told of an address at which a host answered. */
+  readonly onReached?: (host: string, address: string) => void;
   /** Told of every cycle that ends, whoever asked for it. */
   readonly onOutcome?: (outcome: PeerOutcome) => void;
   /** Told when every peer has been asked once after a start or a sleep. */
@@ -51,6 +54,12 @@ export interface Peers {
   nudge(peer: string, heads: Heads): void;
   /** A peer dialled us, and proved who it is. */
   met(peer: string): void;
+  /** A host that dialled us offers a channel over which it can be asked. */
+  offered(host: string, channel: Duplex): void;
+  /** Asks a host that offered such a channel, if there is no connection to it. */
+  askBack(host: string): void;
+  /** What peers ask over our own connections to them is served by this; undefined: nothing is. */
+  serveWith(serve: ((stream: Duplex) => void) | undefined): void;
   /** Resolves once peers have said what they hold of our own log, cannot be reached, or took too long. */
   beforeAppend(): Promise<void>;
   /** Resolves with the peers that hold a line of our own log: once there are enough of them, or time is over. */
@@ -72,7 +81,7 @@ export interface Peers {
 
 /** Dials nobody yet. */
 export function createPeers(options: PeersOptions): Peers {
-  const { node, addressOf, mayFetch = () => true } = options;
+  const { node, mayFetch = () => true } = options;
   const world = worldOf(node);
   const usual = {
     seed: randomInt(2 ** 32),
@@ -85,7 +94,7 @@ export function createPeers(options: PeersOptions): Peers {
   const waits = openWaits();
   const machine = createMachine({ world, state, carry: (effect) => deliver(effect) });
   const tell = (event: SyncEvent): void => machine.tell(event);
-  const carrier = createCarrier({ node, addressOf, mayFetch, tell });
+  const carrier = createCarrier({ ...options, mayFetch, tell });
   const deliver = createDelivery(options, waits, carrier);
 
   return {
@@ -102,6 +111,11 @@ export function createPeers(options: PeersOptions): Peers {
     },
     nudge: (peer, heads) => tell({ kind: 'nudge', peer, heads }),
     met: (peer) => tell({ kind: 'met', peer }),
+    offered: (host, channel) => carrier.offered(host, channel),
+    askBack(peer) {
+      if (!carrier.isOpen(peer)) tell({ kind: 'reconnect', peer });
+    },
+    serveWith: (serve) => carrier.serveWith(serve),
     beforeAppend: () => {
       const { token, done } = waits.forRelease();
       tell({ kind: 'append', token });

@@ -1,5 +1,5 @@
 /** One `git upload-pack` child behind one ssh channel: read-only, scrubbed, bounded, gone when the channel is. */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
 import { socketBacklogBytesMax, uploadPackDeadlineMs, uploadRequestBytesMax } from '../core/limits.ts';
 import { startChild, type RunningChild } from '../store/child.ts';
@@ -7,7 +7,7 @@ import { startChild, type RunningChild } from '../store/child.ts';
 export interface ServePackOptions {
   readonly channel: ServerChannel;
   /** The socket under the channel: ssh2 writes to it without heeding its backlog, so we do. */
-  readonly socket: Socket;
+  readonly socket: Duplex;
   readonly repositoryDir: string;
   /** Value of GIT_PROTOCOL, when the peer set one. */
   readonly protocol?: string | undefined;

@@ -2,7 +2,8 @@
  * One kept ssh connection to one peer: dialled on demand, both keys pinned, every wait with a deadline. It never dials
  * by itself; when to try again is the caller's to decide.
  */
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { dialDeadlineMs, meshCloseGraceMs } from '../core/limits.ts';
 import type { ConnectionFault } from '../core/sync/peer.ts';
@@ -13,7 +14,8 @@ import { busyStatus } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
 
 export interface PeerConnectionOptions {
-  readonly address: PeerAddress;
+  /** Where to dial, or a stream to the peer that is there already: then there is one attempt. */
+  readonly route: PeerAddress | Duplex;
   /** OpenSSH private key text of this host. */
   readonly sshKey: string;
   /** Is this the key (blob) of the host that we mean to reach? Asked at every dial, before we log in. */
@@ -30,6 +32,10 @@ export interface PeerCommand {
 }
 
 export interface PeerConnection {
+  /** Dials and logs in, if there is no live connection. */
+  open(): Promise<Result<true, ConnectionFault>>;
+  /** True while there is a live connection. */
+  isOpen(): boolean;
   /** Starts a command, dialling first if there is no live connection. */
   start(
     command: string,
@@ -48,9 +54,10 @@ export interface PeerConnection {
 
 interface Live {
   readonly client: Client;
-  readonly socket: Socket;
+  readonly socket: Duplex;
   /** Settles when it is usable, or with the reason why it never will be. */
   readonly ready: Promise<Result<true, ConnectionFault>>;
+  loggedIn: boolean;
   ended: boolean;
   used: boolean;
   /** We ended it: whatever happens to it then says nothing about the peer. */
@@ -105,23 +112,29 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
     live = undefined;
   }
 
-  return { start, run, serverKey: () => shownKey, close };
+  const isOpen = (): boolean => live !== undefined && live.loggedIn && !live.ended;
+  return { open: () => current().ready, isOpen, start, run, serverKey: () => shownKey, close };
 }
 
 function dial(options: PeerConnectionOptions): Live {
-  const { host, port } = options.address;
-  const socket = connect({ host, port, noDelay: true });
+  const { route } = options;
+  if ('destroyed' in route && route.destroyed) return deadLine(route);
+  const socket = 'port' in route ? connect({ host: route.host, port: route.port, noDelay: true }) : route;
   const client = new ssh2.Client();
   let strangerKey = false;
   let firstError: Error | undefined;
   const live: Live = {
     client,
     socket,
+    loggedIn: false,
     ended: false,
     used: false,
     leaving: false,
     ready: new Promise((resolve) => {
-      client.on('ready', () => resolve(ok(true)));
+      client.on('ready', () => {
+        live.loggedIn = true;
+        resolve(ok(true));
+      });
       client.on('error', (error: Error) => {
         firstError ??= error;
         resolve(live.leaving ? refuse('CLOSED', 'the connection was given up') : dialFault(error, strangerKey));
@@ -160,6 +173,12 @@ function dial(options: PeerConnectionOptions): Live {
     throw error;
   }
   return live;
+}
+
+/** A stream that was there is there no more, and cannot be dialled. */
+function deadLine(socket: Duplex): Live {
+  const ready = Promise.resolve(refuse('CLOSED', 'the connection that it was asked over has ended'));
+  return { client: new ssh2.Client(), socket, ready, loggedIn: false, ended: true, used: false, leaving: true };
 }
 
 function dialFault(

@@ -2,10 +2,10 @@
  * The embedded ssh server. Sockets are accepted here and handed to ssh2, so that limits, the login timer and TCP_NODELAY
  * hold from the first byte: ssh2 itself reports a connection only after the client's greeting, and times nothing out.
  */
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { createServer, isIPv6, type Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import ssh2, { type Connection } from 'ssh2';
 import {
-  listenProbesMax,
   meshCloseGraceMs,
   socketBacklogBytesMax,
   sshConnectionsMax,
@@ -14,13 +14,14 @@ import {
   sshLoginGraceMs,
 } from '../core/limits.ts';
 import type { CharterHost } from '../core/trust/charter.ts';
-import { OperatingError, printable, systemCode } from '../store/errors.ts';
+import { printable, systemCode } from '../store/errors.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { ServedPack } from './serve-pack.ts';
-import { createWatchers, type Watchers } from './serve-watch.ts';
 import { handleLogin, refusalOf, type CharterHosts } from './ssh-login.ts';
+import { listenUpward, type ListenPlace } from './ssh-listen.ts';
 import { handleSessions } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
+import { createWatchers, type Watchers } from './watch-serve.ts';
 
 /** Something that an operator may want to see; strangers cause these, so count and limit them before logging. */
 export interface ServerNote {
@@ -44,17 +45,22 @@ export interface SshServerOptions {
   /** Bare repository served as '/log'. */
   readonly repositoryDir: string;
   /** Port 0: any free one. A taken port is probed upward. Address '::' falls back to 0.0.0.0 where there is no IPv6. */
-  readonly listen: { readonly address: string; readonly port: number };
+  readonly listen: ListenPlace;
   readonly charterHosts: CharterHosts;
   /** The `memd heads` answer, without newline. */
   readonly heads: () => string;
   readonly onNote?: (note: ServerNote) => void;
-  /** Told that a host of the charter has logged in. */
-  readonly onLogin?: (host: string) => void;
+  /** Told that a host of the charter has logged in, and from which address; from none when it came over `serve-back`. */
+  readonly onLogin?: (host: string, address: string | undefined) => void;
+  /** Takes a channel over which a host that dialled us wants to be asked. Without it, none is taken. */
+  readonly onServeBack?: (host: string, channel: Duplex) => void;
   /** While it is closed no pack is served: objects are being dropped. */
   readonly gate?: ObjectGate;
   /** Login timer, for tests; default 10 s. */
   readonly loginGraceMs?: number;
+  /** How long a connection may have no session, and a session no command, for tests; default 5 min and 10 s. */
+  readonly idleMs?: number;
+  readonly sessionGraceMs?: number;
 }
 
 export interface SshServer {
@@ -68,13 +74,17 @@ export interface SshServer {
   tell(): void;
   /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
   expel(): void;
+  /** Serves whoever speaks over a channel that this host opened at a peer, as over a socket: login, limits and all. */
+  serveOver(channel: Duplex): void;
   /** Stops listening, ends children and connections; resolves within about a second whatever the peers do. */
   close(): Promise<void>;
 }
 
 interface Guest {
-  readonly socket: Socket;
+  readonly socket: Duplex;
   readonly address: string;
+  /** Not a socket, but a channel to a peer that we dialled. */
+  readonly inner: boolean;
   timer: NodeJS.Timeout | undefined;
   connection?: Connection;
   host?: CharterHost;
@@ -95,7 +105,9 @@ interface Door {
  * Errors: `LISTEN_FAILED` (no free port in reach, address not ours, no permission).
  */
 export async function startSshServer(options: SshServerOptions): Promise<SshServer> {
-  const watchers = createWatchers(options.heads);
+  const onFault = (error: unknown): void =>
+    options.onNote?.({ code: 'HEADS', address: '', detail: printable(String(error)) });
+  const watchers = createWatchers(options.heads, onFault);
   const door: Door = { options, guests: new Map(), children: new Set(), watchers };
   const ssh = new ssh2.Server(
     {
@@ -108,9 +120,17 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     (connection, info) => greet(door, connection, guestKey(info.ip, info.port)),
   );
   const listener = createServer({ noDelay: true }, (socket) => {
-    if (admit(door, socket)) ssh.injectSocket(socket);
+    if (admitSocket(door, socket)) ssh.injectSocket(socket);
   });
-  const { address, port } = await listen(listener, options.listen);
+  let channels = 0;
+  const serveOver = (channel: Duplex): void => {
+    const port = (channels += 1);
+    // How ssh2's connection finds its guest.
+    const named = Object.assign(channel, { remoteAddress: innerAddress, remotePort: port });
+    admit(door, named, { address: innerAddress, port, inner: true });
+    ssh.injectSocket(named as unknown as Socket);
+  };
+  const { address, port } = await listenUpward(listener, options.listen);
   const forget = options.gate?.onClose(() => stopPacks(door));
   const close = (): Promise<void> => {
     forget?.();
@@ -120,9 +140,10 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     address,
     port,
     connections: () => door.guests.size,
-    watchers: () => door.watchers.size(),
-    tell: () => door.watchers.tell(),
     expel: () => expel(door),
+    watchers: () => watchers.size(),
+    tell: () => watchers.tell(),
+    serveOver,
     close,
   };
 }
@@ -136,24 +157,46 @@ function note(door: Door, guest: Pick<Guest, 'address' | 'host'>, code: ServerNo
   door.options.onNote?.({ code, address: guest.address, detail: printable(detail), ...host });
 }
 
+/** Where a guest comes from that came over a channel. No address of a socket looks like that. */
+const innerAddress = 'serve-back';
+
 /** First contact: limits before anything is computed for a stranger. @returns false for a socket that was destroyed. */
-function admit(door: Door, socket: Socket): boolean {
+function admitSocket(door: Door, socket: Socket): boolean {
   socket.on('error', () => undefined);
-  const address = socket.remoteAddress;
-  if (address === undefined) {
+  const { remoteAddress: address, remotePort: port } = socket;
+  if (address === undefined || port === undefined) {
     // Gone before it was looked at.
     socket.destroy();
     return false;
   }
-  const strangers = [...door.guests.values()].filter((guest) => guest.host === undefined);
-  const fromHere = strangers.filter((guest) => guest.address === address).length;
+  const strangers = [...door.guests.values()].filter(({ host, inner }) => host === undefined && !inner);
+  const place = networkOf(address);
+  const fromHere = strangers.filter((guest) => networkOf(guest.address) === place).length;
   if (strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax) {
     note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections that have not logged in');
     socket.destroy();
     return false;
   }
-  const guest: Guest = { socket, address, timer: undefined };
-  const key = guestKey(address, socket.remotePort);
+  admit(door, socket, { address, port, inner: false });
+  return true;
+}
+
+/** Whoever has one IPv6 address has the whole /64, as a rule: it counts as one place. Pure. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const [left, right] = [head, tail ?? ''].map((part) => (part === '' ? [] : part.split(':')));
+  const gap = tail === undefined ? 0 : 8 - (left?.length ?? 0) - (right?.length ?? 0);
+  return [...(left ?? []), ...Array<string>(Math.max(0, gap)).fill('0'), ...(right ?? [])].slice(0, 4).join(':');
+}
+
+function admit(
+  door: Door,
+  socket: Duplex,
+  from: { readonly address: string; readonly port: number; readonly inner: boolean },
+): void {
+  const guest: Guest = { socket, address: from.address, inner: from.inner, timer: undefined };
+  const key = guestKey(from.address, from.port);
   guest.timer = setTimeout(() => {
     note(door, guest, 'LOGIN_TIMEOUT', 'not logged in in time');
     socket.destroy();
@@ -168,7 +211,6 @@ function admit(door: Door, socket: Socket): boolean {
     if (guest.host === undefined && socket.writableLength > socketBacklogBytesMax) socket.destroy();
     if (socket.writableLength > 8 * socketBacklogBytesMax) socket.destroy();
   });
-  return true;
 }
 
 /** The client has sent its greeting. */
@@ -183,7 +225,7 @@ function greet(door: Door, connection: Connection, key: string): void {
   handleLogin(connection, door.options.charterHosts, {
     onLogin: (host) => {
       logIn(door, guest, host);
-      door.options.onLogin?.(host.name);
+      door.options.onLogin?.(host.name, guest.inner ? undefined : guest.address);
     },
     onRevoked: (host) => {
       guest.revoked = host;
@@ -194,12 +236,17 @@ function greet(door: Door, connection: Connection, key: string): void {
   connection.on('ready', () => {
     const host = guest.host ?? guest.revoked;
     if (host === undefined) return void connection.end();
+    const { repositoryDir, heads, idleMs, sessionGraceMs, onServeBack } = door.options;
     handleSessions({
       connection,
       socket: guest.socket,
-      repositoryDir: door.options.repositoryDir,
-      heads: door.options.heads,
+      repositoryDir,
+      heads,
       watchers: door.watchers,
+      idleMs,
+      sessionGraceMs,
+      // Who came over such a channel can be asked over the connection beneath it.
+      onServeBack: guest.inner || onServeBack === undefined ? undefined : (channel) => onServeBack(host.name, channel),
       refusal: () => refusalOf(door.options.charterHosts(), host),
       children: door.children,
       gate: door.options.gate,
@@ -227,47 +274,6 @@ function logIn(door: Door, guest: Guest, host: CharterHost): void {
   guest.host = host;
 }
 
-async function listen(
-  listener: NetServer,
-  wanted: SshServerOptions['listen'],
-): Promise<{ address: string; port: number }> {
-  let { address, port } = wanted;
-  for (let probe = 0; ; probe += 1) {
-    const failure = await tryListen(listener, address, port);
-    if (failure === undefined) break;
-    const code = systemCode(failure);
-    if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) address = '0.0.0.0';
-    else if (code === 'EADDRINUSE' && probe < listenProbesMax && port !== 0 && port < 65_535) port += 1;
-    else throw listenError(failure, wanted, port);
-  }
-  const bound = listener.address();
-  if (bound === null || typeof bound === 'string') throw new Error('a TCP server has an address and port');
-  return { address: bound.address, port: bound.port };
-}
-
-function tryListen(listener: NetServer, host: string, port: number): Promise<Error | undefined> {
-  return new Promise((resolve) => {
-    const fail = (error: Error): void => resolve(error);
-    listener.once('error', fail);
-    listener.listen({ host, port, exclusive: true }, () => {
-      listener.off('error', fail);
-      // Running out of descriptors while accepting must not end the process either.
-      listener.on('error', () => undefined);
-      resolve(undefined);
-    });
-  });
-}
-
-function listenError(cause: Error, wanted: SshServerOptions['listen'], lastPort: number): OperatingError {
-  const taken = systemCode(cause) === 'EADDRINUSE';
-  const ports = lastPort === wanted.port ? `port ${wanted.port}` : `ports ${wanted.port} to ${lastPort}`;
-  const why = taken ? 'already in use' : systemCode(cause);
-  return new OperatingError('LISTEN_FAILED', `cannot listen on ${wanted.address} ${ports}: ${why}`, {
-    cause,
-    hint: 'choose another with --listen ADDRESS:PORT',
-  });
-}
-
 /** A peer whose fetch is cut asks again. */
 async function stopPacks({ children }: Door): Promise<void> {
   for (const child of children) child.stop();
@@ -275,6 +281,7 @@ async function stopPacks({ children }: Door): Promise<void> {
 }
 
 async function closeDoor(door: Door, listener: NetServer): Promise<void> {
+  door.watchers.close();
   const gone = [...door.guests.values()].map(
     ({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)),
   );

@@ -1,19 +1,30 @@
-/** What a logged-in peer may do: run one of two commands. Everything else is refused with one line. */
-import type { Socket } from 'node:net';
+/** What a logged-in peer may do: run one of four commands. Everything else is refused with one line. */
+import type { Duplex } from 'node:stream';
 import type { Connection, ServerChannel, Session } from 'ssh2';
-import { meshCloseGraceMs, sshChannelsMax, sshWastedSessionsMax, uploadPacksMax } from '../core/limits.ts';
+import {
+  meshCloseGraceMs,
+  sshChannelsMax,
+  sshIdleMs,
+  sshSessionGraceMs,
+  sshWastedSessionsMax,
+  uploadPacksMax,
+} from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
-import type { Watchers } from './serve-watch.ts';
 import { serveUploadPack, type ServedPack } from './serve-pack.ts';
+import type { Watchers } from './watch-serve.ts';
 
 export interface SessionOptions {
   readonly connection: Connection;
-  readonly socket: Socket;
+  readonly socket: Duplex;
   readonly repositoryDir: string;
   readonly heads: () => string;
-  /** Told when heads change. */
   readonly watchers: Watchers;
+  /** Takes a channel over which the peer wants to be asked; absent where that is not offered. */
+  readonly onServeBack?: ((channel: ServerChannel) => void) | undefined;
+  /** For tests. */
+  readonly idleMs?: number | undefined;
+  readonly sessionGraceMs?: number | undefined;
   /** Why the charter, as of now, lets this peer do nothing; undefined while it may. */
   readonly refusal: () => string | undefined;
   /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
@@ -33,29 +44,52 @@ export function handleSessions(options: SessionOptions): void {
   const own = new Set<ServedPack>();
   const watching = new Set<ServerChannel>();
   // A connection that breaks while its input is paused never closes the channel.
-  options.socket.once('close', () => own.forEach((child) => child.stop()));
+  options.socket.once('close', () => {
+    clearTimeout(idle);
+    own.forEach((child) => child.stop());
+  });
   let open = 0;
   let wasted = 0;
+  let back = false;
+  const isIdle = (): NodeJS.Timeout => setTimeout(() => connection.end(), options.idleMs ?? sshIdleMs);
+  let idle = isIdle();
+  const shared: ConnectionOptions = {
+    ...options,
+    own,
+    watching,
+    takeBack(channel) {
+      if (back || options.onServeBack === undefined) return false;
+      back = true;
+      channel.once('close', () => (back = false));
+      options.onServeBack(channel);
+      return true;
+    },
+  };
   connection.on('session', (accept, reject) => {
     if (open >= sshChannelsMax) return void reject();
     const session = accept();
     let commands = 0;
     open += 1;
+    clearTimeout(idle);
+    const late = setTimeout(() => commands === 0 && connection.end(), options.sessionGraceMs ?? sshSessionGraceMs);
     session.on('close', () => {
+      clearTimeout(late);
       open -= 1;
+      if (open === 0 && !options.socket.destroyed) idle = isIdle();
       // ssh2 keeps a closed session that never ran a command for the life of the connection.
       if (commands === 0 && ++wasted > sshWastedSessionsMax) connection.end();
     });
-    handleSession(session, { ...options, own, watching }, () => ++commands);
+    handleSession(session, shared, () => ++commands);
   });
   // Without a listener ssh2 ignores no-more-sessions; port forwarding asks here too, and gets no.
   connection.on('request', (_accept, reject) => void reject?.());
 }
 
-/** `own`: children of this connection; `watching`: its watch. */
+/** `own`: children of this connection; `watching`: its watch. `takeBack`: takes the one channel over which it wants to be asked, or does not. */
 type ConnectionOptions = SessionOptions & {
   readonly own: Set<ServedPack>;
   readonly watching: Set<ServerChannel>;
+  readonly takeBack: (channel: ServerChannel) => boolean;
 };
 
 function handleSession(session: Session, options: ConnectionOptions, countCommand: () => number): void {
@@ -100,10 +134,21 @@ function runCommand(
   if (refusal !== undefined) {
     return endAfter(channel, refusal, options.connection);
   }
-  if (command === undefined)
-    return refuseChannel(channel, 'refused: only git-upload-pack, memd heads and memd watch are served');
-  if (command === 'heads') return answerHeads(channel, options);
-  if (command === 'watch') return answerWatch(channel, options);
+  switch (command) {
+    case undefined:
+      return refuseChannel(channel, 'refused: only git-upload-pack, memd heads, watch and serve-back are served');
+    case 'heads':
+      return answerHeads(channel, options);
+    case 'watch':
+      return answerWatch(channel, options);
+    case 'serve-back':
+      return options.takeBack(channel) ? undefined : refuseChannel(channel, 'refused: nobody asks back here');
+    case 'upload-pack':
+      return servePack(channel, options);
+  }
+}
+
+function servePack(channel: ServerChannel, options: ConnectionOptions & { protocol: string | undefined }): void {
   if (options.children.size >= uploadPacksMax || options.gate?.isClosed() === true)
     return refuseChannel(channel, 'busy, try again later', busyStatus);
   const child = serveUploadPack({
@@ -134,7 +179,8 @@ function answerWatch(channel: ServerChannel, options: ConnectionOptions): void {
   if (options.watching.size > 0) return refuseChannel(channel, 'watched already');
   options.watching.add(channel);
   channel.on('close', () => options.watching.delete(channel));
-  options.watchers.add(channel);
+  channel.resume();
+  options.watchers.add(channel, options.socket);
 }
 
 function answerHeads(channel: ServerChannel, options: SessionOptions): void {

@@ -3,7 +3,7 @@ import { backOffMaxMs, backOffMs, cycleGiveUpMs, headsDeadlineMs, watchAgainMs }
 import { continueLogs, endFetch, listLogs } from './logs.ts';
 import { isDown, outcomeOf } from './outcome.ts';
 import { lookAtOwnLog, stopLooking } from './own-log.ts';
-import type { Heads, PeerFault, PeerFaultCode, PeerOutcome } from './peer.ts';
+import type { Heads, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome } from './peer.ts';
 import { emptyDraft, type Cycle, type NextCycle } from './state.ts';
 import { lookAtTrust } from './trust.ts';
 import {
@@ -12,6 +12,7 @@ import {
   changePeer,
   drawRandom,
   emit,
+  noteAlarms,
   noteFault,
   peerOf,
   remainingOf,
@@ -48,7 +49,13 @@ export function takeHeads(turn: Turn, peer: string, answer: Result<Heads, PeerFa
   const heads = answer.value;
   changePeer(turn, peer, { said: heads });
   changeCycle(turn, peer, { heads });
+  noteAlarms(turn, peer, remarksOf(turn, peer));
   if (lookAtOwnLog(turn, peer, heads)) continueAfterOwn(turn, peer);
+}
+
+function remarksOf(turn: Turn, peer: string): readonly MeshAlarm[] {
+  const remarks = [...peerOf(turn, peer).memory.remarks.values()];
+  return remarks.flatMap(({ alarm, until }) => (until > turn.at ? alarm : []));
 }
 
 function headsFault({ world }: Turn, peer: string, heads: Heads): PeerFault | undefined {

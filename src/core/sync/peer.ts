@@ -69,7 +69,8 @@ export type AdmissionFaultCode =
  * What a person should hear of. PACK_REFUSED: git refused the objects. HEADS_WRONG: what the peer says it holds is not
  * what it sends, of our own log too. ROLLED_BACK: a host holds less of its own log than it once had. OWN_LOG_AHEAD: a peer holds more of *our*
  * log than we do, and our key signed it, so this home was restored or cloned. TRUST_SHAPE: its trust branch is not one. TRUST_OP: a trust op that
- * it carries is bad. OP_UNSUPPORTED: a trust op that this version cannot apply.
+ * it carries is bad. OP_UNSUPPORTED: a trust op that this version cannot apply. HOST_KEY_MISMATCH: at one of its addresses another host
+ * answers. WATCH_FLOOD: it says what it holds far oftener than it may.
  */
 export type MeshAlarmCode =
   | AdmissionFaultCode
@@ -79,7 +80,9 @@ export type MeshAlarmCode =
   | 'OWN_LOG_AHEAD'
   | 'TRUST_SHAPE'
   | 'TRUST_OP'
-  | 'OP_UNSUPPORTED';
+  | 'OP_UNSUPPORTED'
+  | 'HOST_KEY_MISMATCH'
+  | 'WATCH_FLOOD';
 
 /** Identity = code + peer + log or op. Reported in every cycle while it lasts. */
 export interface MeshAlarm {

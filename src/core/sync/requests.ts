@@ -1,11 +1,11 @@
 /** What starts cycles: the schedule, somebody who asks, a peer that says what it holds, a peer that dials us. */
-import { catchUpMs, cycleDeadlineMs } from '../limits.ts';
+import { catchUpMs, cycleDeadlineMs, refusalForgetMs } from '../limits.ts';
 import { isIdle, startCycle } from './cycle.ts';
 import { faultOutcome } from './outcome.ts';
 import type { Heads, PeerFault } from './peer.ts';
 import type { NextCycle } from './state.ts';
 import { change, changePeer, emit, peerOf, type Turn } from './turn.ts';
-import type { CycleRequest } from './vocabulary.ts';
+import type { CycleRequest, SyncEvent } from './vocabulary.ts';
 
 const unasked: NextCycle = { deadlineMs: cycleDeadlineMs, headsOnly: false, tokens: [], heads: undefined };
 
@@ -79,6 +79,24 @@ export function meetPeer(turn: Turn, peer: string): void {
   if (failures === 0) return;
   changePeer(turn, peer, { failures: 0, notBefore: 0 });
   if (isIdle(turn, peer)) startCycle(turn, peer, unasked);
+}
+
+/** Once, at once; if it is not there, the schedule and its back-off decide as ever. */
+export function reconnectPeer(turn: Turn, peer: string): void {
+  if (turn.state.closed || !turn.world.peers().includes(peer) || !isIdle(turn, peer)) return;
+  changePeer(turn, peer, { failures: 0, notBefore: 0 });
+  startCycle(turn, peer, unasked);
+}
+
+/** Told with the next cycles, for as long as what was refused is remembered. */
+export function noteRemark(turn: Turn, { peer, code, alarm }: Extract<SyncEvent, { kind: 'remark' }>): void {
+  if (!turn.world.peers().includes(peer)) return;
+  const { memory } = peerOf(turn, peer);
+  if (alarm === undefined && !memory.remarks.has(code)) return;
+  const remarks = new Map(memory.remarks);
+  if (alarm === undefined) remarks.delete(code);
+  else remarks.set(code, { alarm, until: turn.at + refusalForgetMs });
+  changePeer(turn, peer, { memory: { ...memory, remarks } });
 }
 
 /** Nothing is known of a host that left the charter. @returns the peers. */

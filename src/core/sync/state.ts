@@ -10,6 +10,8 @@ export interface PeerMemory {
   readonly own: { readonly about: string; readonly verdict: OwnVerdict; readonly until: number } | undefined;
   /** By log: the offer that was refused, wholly or in part. */
   readonly refused: ReadonlyMap<string, { readonly offer: string; readonly alarm: MeshAlarm; readonly until: number }>;
+  /** By code: what was seen of it beside any question. */
+  readonly remarks: ReadonlyMap<string, { readonly alarm: MeshAlarm; readonly until: number }>;
 }
 
 /** What a cycle has come to so far. */
@@ -119,7 +121,7 @@ export interface SyncOptions {
   readonly watches: boolean;
 }
 
-const nothingKnown: PeerMemory = { trust: undefined, own: undefined, refused: new Map() };
+const nothingKnown: PeerMemory = { trust: undefined, own: undefined, refused: new Map(), remarks: new Map() };
 
 export const unknownPeer: PeerState = {
   state: 'unknown',

@@ -14,7 +14,7 @@ import {
 } from './cycle.ts';
 import { endFetch, takeLog } from './logs.ts';
 import { takeVerdict } from './own-log.ts';
-import { meetPeer, requestCycle, runSchedule, takeNudge } from './requests.ts';
+import { meetPeer, noteRemark, reconnectPeer, requestCycle, runSchedule, takeNudge } from './requests.ts';
 import type { Cycle, SyncState } from './state.ts';
 import { takeTrust } from './trust.ts';
 import { change, changeCycle, changePeer, emit, openTurn, peerOf, type Turn } from './turn.ts';
@@ -72,6 +72,10 @@ function take(turn: Turn, event: SyncEvent): void {
       return endWatch(turn, event.peer, event.refused);
     case 'met':
       return meetPeer(turn, event.peer);
+    case 'reconnect':
+      return reconnectPeer(turn, event.peer);
+    case 'remark':
+      return noteRemark(turn, event);
     case 'append':
       return queueAppend(turn, event.token);
     case 'replicate':

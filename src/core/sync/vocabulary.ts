@@ -11,6 +11,8 @@ import type {
   Heads,
   HeadsTip,
   LogTip,
+  MeshAlarm,
+  MeshAlarmCode,
   PeerFaultCode,
   PeerOutcome,
   SignedLine,
@@ -119,6 +121,15 @@ export type SyncEvent =
   | { readonly kind: 'unwatched'; readonly peer: string; readonly refused: boolean }
   /** A peer dialled us, and proved who it is. */
   | { readonly kind: 'met'; readonly peer: string }
+  /** The kept connection to a peer broke, or there is a new way to it. */
+  | { readonly kind: 'reconnect'; readonly peer: string }
+  /** Something was seen of a peer beside any question; with `alarm` undefined it is over. Its next cycles tell it. */
+  | {
+      readonly kind: 'remark';
+      readonly peer: string;
+      readonly code: MeshAlarmCode;
+      readonly alarm: MeshAlarm | undefined;
+    }
   | ({ readonly kind: 'heads'; readonly answer: Result<Heads, PeerFaultCode> } & Answering)
   | ({ readonly kind: 'own'; readonly verdict: OwnVerdict } & Answering)
   | ({

@@ -12,7 +12,7 @@ import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
 import { printHeads, type HeadsTip } from '../../../src/mesh/heads.ts';
 import type { AdmittedLines, LogTip, MeshNode, PeerOutcome } from '../../../src/mesh/node.ts';
 import { createPeers, type Peers } from '../../../src/mesh/peers.ts';
-import { startSshServer, type SshServer } from '../../../src/mesh/ssh-server.ts';
+import { startSshServer, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../../../src/store/log-writer.ts';
 import { addTrustOps } from '../../../src/store/trust-store.ts';
@@ -67,7 +67,9 @@ export interface TestNode {
   readonly server: SshServer;
   readonly peers: Peers;
   readonly admitted: AdmittedLines[];
-  /** Where others are dialled; change it to send this node elsewhere. */
+  /** Of every cycle so far. */
+  readonly outcomes: PeerOutcome[];
+  /** Where others are dialled, separated by blanks; change it to send this node elsewhere. */
   readonly addresses: Map<string, string>;
   readonly tips: Map<string, LogTip>;
   readonly links: Map<string, string[]>;
@@ -87,7 +89,14 @@ export interface TestNode {
 
 export async function startNode(
   name: string,
-  options: { ops?: readonly TrustOp[]; key?: number; deadlineMs?: number } = {},
+  options: {
+    ops?: readonly TrustOp[];
+    key?: number;
+    deadlineMs?: number;
+    /** As memd does: peers are watched and may ask back, and whoever watches is told of what is admitted. */
+    live?: boolean;
+    server?: Partial<SshServerOptions>;
+  } = {},
 ): Promise<TestNode> {
   const repository = await initRepository(join(temporaryFolder(), 'repo.git'), { host: name });
   const key = options.key ?? hostKeys[name] ?? 99;
@@ -132,6 +141,7 @@ export async function startNode(
     admitLines: (lines) => {
       admitted.push(lines);
       note(lines.log, lines.lines, lines.tip.oid);
+      if (options.live === true) server.tell();
     },
   };
   const server = await startSshServer({
@@ -152,8 +162,22 @@ export async function startNode(
         }),
       );
     },
+    ...(options.live === true
+      ? {
+          onLogin: (host) => peers.met(host),
+          onServeBack: (host, channel) => (peers.offered(host, channel), peers.askBack(host)),
+        }
+      : {}),
+    ...options.server,
   });
-  const peers = createPeers({ node: mesh, addressOf: (host) => addresses.get(host) });
+  const outcomes: PeerOutcome[] = [];
+  const peers: Peers = createPeers({
+    node: mesh,
+    addressesOf: (host) => addresses.get(host)?.split(' ') ?? [],
+    onOutcome: (outcome) => outcomes.push(outcome),
+    sync: { watches: options.live === true },
+  });
+  if (options.live === true) peers.serveWith(server.serveOver);
   onTestFinished(async () => {
     await peers.close();
     await server.close();
@@ -166,6 +190,7 @@ export async function startNode(
     server,
     peers,
     admitted,
+    outcomes,
     addresses,
     tips,
     links,
@@ -180,6 +205,7 @@ export async function startNode(
       const lines = makeLines(name, tips.get(name) ?? { seq: 0, link: meshId }, texts, { key });
       const { oid } = await writer.append(lines);
       note(name, lines, oid);
+      if (options.live === true) server.tell();
     },
     lie: (change) => (lie = change),
     cycle: (...only) =>

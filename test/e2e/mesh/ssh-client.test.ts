@@ -11,7 +11,7 @@ const serve = async (options?: Partial<SshServerOptions>): Promise<SshServer> =>
 
 function dial(port: number, options: Partial<PeerConnectionOptions> = {}): PeerConnection {
   const connection = peerConnection({
-    address: { host: '127.0.0.1', port },
+    route: { host: '127.0.0.1', port },
     sshKey: beta.sshPem,
     acceptsServerKey: (blob) => Buffer.from(alpha.ssh.blob).equals(blob),
     dialDeadlineMs: 2_000,
@@ -90,7 +90,7 @@ test('a refused command carries what the peer said, without control characters',
   expect(refused).toEqual({
     ok: false,
     code: 'REFUSED_COMMAND',
-    detail: 'memd: refused: only git-upload-pack, memd heads and memd watch are served',
+    detail: 'memd: refused: only git-upload-pack, memd heads, watch and serve-back are served',
   });
 });
 

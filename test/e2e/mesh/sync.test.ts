@@ -262,7 +262,7 @@ test('damage in our own copy is ours: it is named, the peer is not blamed, nothi
   chmodSync(file, 0o600);
   writeFileSync(file, '');
   // What runs after a restart: nothing of the log is in memory.
-  const peers = createPeers({ node: beta.mesh, addressOf: (host) => beta.addresses.get(host) });
+  const peers = createPeers({ node: beta.mesh, addressesOf: (host) => [beta.addresses.get(host) ?? []].flat() });
   onTestFinished(() => peers.close());
   const [outcome] = await peers.cycle({ only: ['alpha'] });
   expect(outcome).toMatchObject({ state: 'down', newEvents: 0, alarms: [], reason: { code: 'LOCAL' } });

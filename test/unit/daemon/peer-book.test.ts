@@ -21,17 +21,34 @@ const up = (peer: string, said: Heads): PeerOutcome => ({
   heads: said,
 });
 
-test('the word of one host about where another is does not count, its word about itself does', () => {
+test('the word of one host about where another is counts last, its word about itself first', () => {
   const book = createPeerBook();
   const lie = heads('mallory', { beta: 'ssh://10.6.6.6:1', mallory: 'ssh://10.0.0.9:7422' });
   book.heard('mallory', lie);
   book.note(up('mallory', lie), 'now');
-  expect(book.hint('beta')).toBeUndefined();
-  expect(book.hint('mallory')).toBe('ssh://10.0.0.9:7422');
+  expect([book.hints('beta'), book.relayed('beta')]).toEqual([[], ['ssh://10.6.6.6:1']]);
+  expect(book.hints('mallory')).toEqual(['ssh://10.0.0.9:7422']);
   book.heard('beta', heads('beta', { beta: 'ssh://10.0.0.2:7422' }));
-  expect(book.hint('beta')).toBe('ssh://10.0.0.2:7422');
+  expect(book.hints('beta')).toEqual(['ssh://10.0.0.2:7422']);
   book.heard('beta', heads('beta', {}));
-  expect(book.hint('beta')).toBeUndefined();
+  expect(book.hints('beta')).toEqual([]);
+});
+
+test('where a host answered comes before what it tells, and that before where it dialled from', () => {
+  const book = createPeerBook();
+  book.heard('beta', heads('beta', { beta: 'ssh://10.0.0.2:7422' }));
+  book.seenAt('beta', '::ffff:10.0.0.7', 7422);
+  expect(book.hints('beta')).toEqual(['ssh://10.0.0.2:7422', 'ssh://10.0.0.7:7422']);
+  book.reachedAt('beta', 'ssh://10.0.0.7:7422');
+  expect(book.hints('beta')).toEqual(['ssh://10.0.0.7:7422', 'ssh://10.0.0.2:7422']);
+});
+
+test('an address that means something on one link only is no hint; an IPv6 one is in brackets', () => {
+  const book = createPeerBook();
+  book.seenAt('beta', 'fe80::1%eth0', 7422);
+  expect(book.hints('beta')).toEqual([]);
+  book.seenAt('beta', '2001:db8::7', 7423);
+  expect(book.hints('beta')).toEqual(['ssh://[2001:db8::7]:7423']);
 });
 
 test('nothing is known of a host that left the charter, also when it comes back', () => {
@@ -43,9 +60,9 @@ test('nothing is known of a host that left the charter, also when it comes back'
   book.claimed('beta', { seq: 1, link: '2'.repeat(64) });
   expect([book.alarms(), book.proofs()]).toMatchObject([[{ peer: 'beta' }], [{ peer: 'beta', line: { seq: 1 } }]]);
   enrolled.clear();
-  expect([book.of('beta'), book.hint('beta'), book.alarms(), book.proofs()]).toEqual([undefined, undefined, [], []]);
+  expect([book.of('beta'), book.hints('beta'), book.alarms(), book.proofs()]).toEqual([undefined, [], [], []]);
   enrolled.add('beta');
-  expect([book.of('beta'), book.hint('beta')]).toEqual([undefined, undefined]);
+  expect([book.of('beta'), book.hints('beta')]).toEqual([undefined, []]);
 });
 
 test('what was proven of our own log stays so, whatever the peer says later; a mere claim leaves nothing', () => {

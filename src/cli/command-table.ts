@@ -46,6 +46,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['mcp', () => import('./commands/mcp.ts')],
   ['export', () => import('./commands/export.ts')],
   ['doctor', () => import('./commands/doctor.ts')],
+  ['notify', () => import('./commands/notify.ts')],
   ['service', () => import('./commands/service.ts')],
   ['import', () => import('./commands/import.ts')],
   ['hook', () => import('./commands/hook.ts')],

@@ -270,6 +270,9 @@ export const sessionScopeWaitMs = 300;
 export const hooksLogBytesMax = 131_072;
 export const injectedBytesMax: number = 2 * 1_024 * 1_024;
 
+/** Days after which a peer that answers and brings nothing new is worth a note. */
+export const quietDaysDefault = 3;
+
 /** Notifying: how much longer each further host waits, by its rank, before it tells what another should have told. */
 export const notifyRankMs = 30_000;
 /** How long the notes of peers are waited for before something is told: a second host that tells is worse than a late one. */
@@ -277,7 +280,7 @@ export const notifyReadMs = 5_000;
 /** What other hosts say was told and is not so here: their lines may still be on their way. */
 export const notifyLagMs = 120_000;
 /** The shortest time between two messages of one notifier: what comes meanwhile is one message. */
-export const notifyGapMs = 10_000;
+export const notifyGapMs = 5_000;
 /** A notifier that fails is tried again after this long, twice as long after each more, up to the maximum. */
 export const notifyBackOffMs = 5_000;
 export const notifyBackOffMaxMs = 300_000;

@@ -328,6 +328,18 @@ export interface ApiMethods {
   };
   /** A note about what changed of what a session was told; '' when nothing did. */
   'session.prompt': { params: { harness: string; session: string }; result: { text: string } };
+  /** Sends a test message by one notifier, or by all. */
+  'notify.test': {
+    params: { name?: string };
+    result: {
+      results: readonly {
+        readonly notifier: string;
+        readonly kind: string;
+        readonly ok: boolean;
+        readonly reason?: string;
+      }[];
+    };
+  };
   'trust.draft': {
     params: { op: DraftOp; args: Readonly<Record<string, unknown>>; key: string };
     result: { body: string };

@@ -1,7 +1,7 @@
 /** Where config.toml is, and what holds without one. Small and without libraries: a look-up at every prompt reads it. */
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { indexBytesDefault, indexLinesDefault } from '../core/limits.ts';
+import { indexBytesDefault, indexLinesDefault, quietDaysDefault } from '../core/limits.ts';
 
 /** Every half minute; the jitter that memd adds spreads hosts that started together. */
 export const defaultSync = '*/30 * * * * *';
@@ -16,6 +16,13 @@ export interface TargetConfig {
   readonly lines: number;
 }
 
+/** A way to reach a person. */
+export type NotifierConfig = { readonly name: string } & (
+  | { readonly kind: 'command'; readonly command: readonly string[] }
+  | { readonly kind: 'webhook' | 'ntfy'; readonly url: string; readonly tokenFile: string | undefined }
+  | { readonly kind: 'desktop' }
+);
+
 export interface Config {
   /** Where it was read, or would have been. */
   readonly file: string;
@@ -29,6 +36,9 @@ export interface Config {
   /** Absolute path to scope. */
   readonly scopes: ReadonlyMap<string, string>;
   readonly index: { readonly bytes: number; readonly lines: number };
+  readonly notifiers: readonly NotifierConfig[];
+  /** Days after which a peer that answers and has nothing new is worth a note; 0: never. */
+  readonly quietDays: { readonly usual: number; readonly of: ReadonlyMap<string, number> };
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,5 +66,7 @@ export function defaultConfig(file: string): Config {
     targets: [],
     scopes: new Map(),
     index: { bytes: indexBytesDefault, lines: indexLinesDefault },
+    notifiers: [],
+    quietDays: { usual: quietDaysDefault, of: new Map() },
   };
 }

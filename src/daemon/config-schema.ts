@@ -4,7 +4,13 @@
  */
 import { isAbsolute } from 'node:path';
 import { isSlug } from '../core/id.ts';
-import { indexBytesDefault, indexLinesDefault, targetBytesMin, targetLinesMin } from '../core/limits.ts';
+import {
+  indexBytesDefault,
+  indexLinesDefault,
+  quietDaysDefault,
+  targetBytesMin,
+  targetLinesMin,
+} from '../core/limits.ts';
 import { parsePeerAddress } from '../mesh/address.ts';
 import { defaultSync } from './config-file.ts';
 import { parseListen } from './listen-address.ts';
@@ -77,6 +83,19 @@ const atLeastFault =
   (least: number) =>
   (value: string | number): string | undefined =>
     Number(value) >= least ? undefined : `must be ${least} or more`;
+
+function urlFault(value: string | number): string | undefined {
+  const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+  const right =
+    url !== undefined && ['https:', 'http:'].includes(url.protocol) && url.username === '' && url.password === '';
+  return right ? undefined : 'must be an address like https://ntfy.sh/my-topic, without a password in it';
+}
+
+function notifierKindFault(value: string | number): string | undefined {
+  return ['command', 'webhook', 'ntfy', 'desktop'].includes(String(value))
+    ? undefined
+    : 'must be "command", "webhook", "ntfy" or "desktop"';
+}
 
 const budget = (unit: 'bytes' | 'lines', fallback: string, meaning: string): ConfigKey => ({
   type: 'number',
@@ -171,6 +190,66 @@ export const configSections: Readonly<Record<string, ConfigSection>> = {
       meaning:
         'The scope of what lies below PATH, where neither a `.memd` file nor a git repository says it. The longest PATH wins.',
       check: slugFault,
+    },
+  },
+  notifier: {
+    form: 'list',
+    keys: {
+      name: {
+        type: 'text',
+        required: true,
+        fallback: 'required',
+        meaning: 'How `memctl status` calls it.',
+        check: slugFault,
+      },
+      kind: {
+        type: 'text',
+        required: true,
+        fallback: 'required',
+        meaning: '`"command"`, `"webhook"`, `"ntfy"` or `"desktop"`.',
+        check: notifierKindFault,
+      },
+      command: {
+        type: 'texts',
+        fallback: 'required for `"command"`',
+        meaning:
+          'Program and arguments, run without a shell and with a scrubbed environment; one JSON document on stdin.',
+        check: anyText,
+      },
+      url: {
+        type: 'text',
+        fallback: 'required for `"webhook"` and `"ntfy"`',
+        meaning: 'Where the JSON document is posted to; for ntfy the address of the topic.',
+        check: urlFault,
+      },
+      token_file: {
+        type: 'text',
+        fallback: 'none',
+        meaning: 'File that holds an access token, sent as `Authorization: Bearer …`.',
+        check: placeFault,
+      },
+    },
+  },
+  health: {
+    form: 'table',
+    keys: {
+      quiet_days: {
+        type: 'number',
+        fallback: String(quietDaysDefault),
+        meaning: 'Days after which `memctl status` notes that a peer answers and has nothing new; 0 never does.',
+        check: atLeastFault(0),
+      },
+    },
+  },
+  quiet_days: {
+    form: 'names',
+    placeholder: 'NAME',
+    name: slugFault,
+    key: {
+      type: 'number',
+      fallback: 'that of `[health]`',
+      meaning: 'The same for host NAME alone.',
+      check: atLeastFault(0),
     },
   },
   index: {

@@ -5,10 +5,23 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
-import { configBytesMax, configEntriesMax, indexBytesDefault, indexLinesDefault } from '../core/limits.ts';
+import {
+  configBytesMax,
+  configEntriesMax,
+  indexBytesDefault,
+  indexLinesDefault,
+  quietDaysDefault,
+} from '../core/limits.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
 import { systemCode } from '../store/errors.ts';
-import { configFile, defaultSync, userFolder, type Config, type Environment } from './config-file.ts';
+import {
+  configFile,
+  defaultSync,
+  userFolder,
+  type Config,
+  type Environment,
+  type NotifierConfig,
+} from './config-file.ts';
 import { configSections, type ConfigKey, type ConfigSection } from './config-schema.ts';
 import { nearestWords } from './nearest-words.ts';
 import { Refusal } from './refusal.ts';
@@ -65,7 +78,49 @@ export function parseConfig(text: string, { file, user }: { readonly file: strin
     })),
     scopes: new Map(Object.entries(said['scope'] ?? {}).map(([path, scope]) => [place(path), scope as string])),
     index,
+    notifiers: notifiersIn(said['notifier'] as unknown as Said[] | undefined, { text, file, place }),
+    quietDays: {
+      usual: numberIn(said['health'], 'quiet_days', quietDaysDefault),
+      of: new Map(Object.entries(said['quiet_days'] ?? {}) as [string, number][]),
+    },
   };
+}
+
+/** What one key says about another: a notifier needs what its kind uses, and has nothing else. */
+function notifiersIn(
+  said: readonly Said[] = [],
+  from: { readonly text: string; readonly file: string; readonly place: (path: string) => string },
+): readonly NotifierConfig[] {
+  const names = said.map((one) => textIn(one, 'name') ?? '');
+  return said.map((one, at) => {
+    const kind = textIn(one, 'kind') ?? '';
+    const fault = names.indexOf(names[at] ?? '') < at ? `a second notifier is called ${names[at]}` : misfit(one, kind);
+    if (fault !== undefined) throw invalid(`${from.file}:${lineOf(from.text, ['notifier', at])}`, fault);
+    return notifierOf(one, kind, from.place);
+  });
+}
+
+const keysOfKind: Readonly<Record<string, readonly string[]>> = {
+  command: ['command'],
+  webhook: ['url', 'token_file'],
+  ntfy: ['url', 'token_file'],
+  desktop: [],
+};
+
+function misfit(one: Said, kind: string): string | undefined {
+  const [needed, ...optional] = keysOfKind[kind] ?? [];
+  const surplus = Object.keys(one).find((key) => !['name', 'kind', needed, ...optional].includes(key));
+  if (surplus !== undefined) return `a notifier of kind ${kind} has no ${surplus}`;
+  const missing = needed !== undefined && (one[needed] === undefined || textsIn(one, needed).length === 0);
+  return missing ? `a notifier of kind ${kind} needs ${needed}` : undefined;
+}
+
+function notifierOf(one: Said, kind: string, place: (path: string) => string): NotifierConfig {
+  const name = textIn(one, 'name') ?? '';
+  if (kind === 'command') return { name, kind, command: textsIn(one, 'command') };
+  if (kind !== 'webhook' && kind !== 'ntfy') return { name, kind: 'desktop' };
+  const token = textIn(one, 'token_file');
+  return { name, kind, url: textIn(one, 'url') ?? '', tokenFile: token === undefined ? undefined : place(token) };
 }
 
 type Said = Readonly<Record<string, unknown>>;

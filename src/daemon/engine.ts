@@ -43,6 +43,8 @@ export interface EngineOptions {
   readonly log?: Logger;
   /** Told when the charter may say something else than before, before the fold goes under it: a revocation acts at once. */
   readonly onCharter?: () => void;
+  /** Told when a cycle with a peer is over, and when every peer has been asked once after a start or a sleep. */
+  readonly onPeers?: (what: 'outcome' | 'caught-up') => void;
   /** Told what long work is at. */
   readonly progress?: (text: string) => void;
 }
@@ -180,7 +182,7 @@ function assemble(parts: Parts): Engine {
     progress,
   });
   const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = openPeers(node, { addressesOf, peerBook, log, beliefs, daemon });
+  const peers = openPeers(node, options, { addressesOf, peerBook, beliefs });
   const ownLogKnown = askBeforeAppend({
     beliefs,
     peers,
@@ -306,9 +308,10 @@ function addressBook({
 /** What comes of every cycle is noted, and logged when it is another state than before. */
 function openPeers(
   node: MeshNode,
-  around: Pick<Engine, 'addressesOf' | 'peerBook' | 'log' | 'beliefs' | 'daemon'>,
+  { daemon, log, onPeers }: EngineOptions,
+  around: Pick<Engine, 'addressesOf' | 'peerBook' | 'beliefs'>,
 ): Peers {
-  const { addressesOf, peerBook, log, beliefs, daemon } = around;
+  const { addressesOf, peerBook, beliefs } = around;
   return createPeers({
     node,
     addressesOf,
@@ -316,7 +319,9 @@ function openPeers(
     onOutcome(outcome) {
       const { peer, state, reason } = outcome;
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
+      onPeers?.('outcome');
     },
+    onCaughtUp: () => onPeers?.('caught-up'),
     onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
     mayFetch: () => beliefs.headsFault() === undefined,
     sync: { watches: daemon },

@@ -35,6 +35,7 @@ import { status } from './queries/status.ts';
 import { verify } from './queries/verify.ts';
 import { blame, why } from './queries/why.ts';
 import { viewsStand } from './queries/view-edits.ts';
+import { tryNotifiers } from './notify/start.ts';
 import { listPurges, planPurge, purgedJson } from './purge-plan.ts';
 import { Refusal } from './refusal.ts';
 import { awaitPeers, holdersOfOwn, peersWanted } from './replication.ts';
@@ -153,6 +154,10 @@ const methods: { readonly [M in Method]: Entry<M> } = {
   'session.prompt': {
     params: z.strictObject({ harness: sessionWord, session: sessionWord }),
     handle: (engine, params) => sessionsOf(engine).prompt(params),
+  },
+  'notify.test': {
+    params: z.strictObject({ name: z.string().max(200).optional() }),
+    handle: (engine, params) => tryNotifiers(engine, params),
   },
   'trust.draft': {
     params: z.strictObject({

@@ -9,6 +9,8 @@ import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
+import type { Notifying } from './notify/notifying.ts';
+import { startNotifying } from './notify/start.ts';
 import { openSshListener } from './ssh-listener.ts';
 import { runSchedule } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
@@ -43,12 +45,14 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
   const schedule = requireSchedule(options);
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
   let follow = (): void => undefined;
+  let notifying: Notifying | undefined;
   const engine = await openEngine({
     home: options.home,
     daemon: true,
     ...(config === undefined ? {} : { config }),
     log,
     onCharter: () => follow(),
+    onPeers: (what) => (what === 'caught-up' ? notifying?.ready() : notifying?.look()),
   });
   const ends: (() => Promise<unknown>)[] = [() => engine.close()];
   const stop = async (): Promise<void> => {
@@ -70,9 +74,11 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     };
     engine.beliefs.onChanged(ssh.tell);
     ends.push((await openApi(engine, log)).close);
+    notifying = startNotifying(engine, log);
+    ends.push(notifying.close);
     const listenAgain = (): void =>
       void ssh.retry().catch((error: unknown) => log.warn({ err: error }, 'still cannot listen'));
-    ends.push(keepSchedule(engine, { schedule, listenAgain, log }));
+    ends.push(keepSchedule(engine, { schedule, listenAgain, notifying, log }));
     engine.targets.start();
     setImmediate(() => void warmSessions(engine, log));
     const { host } = engine.identity;
@@ -118,16 +124,32 @@ function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
 /** Cycles on the schedule and once at the start. @returns what ends it. */
 function keepSchedule(
   engine: Engine,
-  { schedule, listenAgain, log }: { readonly schedule: string; readonly listenAgain: () => void; readonly log: Logger },
+  {
+    schedule,
+    listenAgain,
+    notifying,
+    log,
+  }: {
+    readonly schedule: string;
+    readonly listenAgain: () => void;
+    readonly notifying: Notifying;
+    readonly log: Logger;
+  },
 ): () => Promise<unknown> {
   const slept = sleepDetector();
   const cycle = async (): Promise<void> => {
     listenAgain();
+    const isAwake = slept();
+    // What was missed in a sleep is fetched before anybody hears of it.
+    if (isAwake) notifying.asleep();
     try {
-      await runSchedule(engine, slept());
+      await runSchedule(engine, isAwake);
     } catch (error) {
       log.error({ err: error }, 'a sync cycle failed');
+      // A home that may not fetch has something to tell all the same.
+      notifying.ready();
     }
+    notifying.look();
   };
   const task = cron.schedule(schedule, cycle, { maxRandomDelay: syncJitterMs });
   setImmediate(() => void cycle());

@@ -47,7 +47,8 @@ export type RefusalCode =
   | 'HOST_REVOKED'
   | 'STOPPING'
   | 'ONCE_USED'
-  | 'TOO_FEW_PEERS';
+  | 'TOO_FEW_PEERS'
+  | 'NOTIFIER_UNKNOWN';
 
 export interface RefusalOptions {
   readonly code: RefusalCode;

@@ -10,16 +10,21 @@ import { isUnprotectedKey } from '../signer-key.ts';
 import { readWindow, type Window } from '../unlock-window.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredTips } from '../fold-rows.ts';
-import type { LogCut } from '../log-book.ts';
+import { notifierFaults } from '../notify/start.ts';
 import { editedViews } from './view-edits.ts';
-import { cutSentence, cutsIn } from './incomplete.ts';
+import { cutsIn } from './incomplete.ts';
+import { localAlarms, type LocalAlarm } from './local-alarms.ts';
 import { countsOf, heldEvent, newestLines, standingAlarms, tipsOf } from './sound-rows.ts';
 
 export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
   const meta = database.meta();
   const heads = tipsOf(database);
   const counts = countsOf(database);
-  const alarms = [...localAlarms(engine, cutsIn(database)), ...foldAlarms(database)];
+  const alarms = [
+    ...localAlarms(engine, cutsIn(database)).map(shownAlarm),
+    ...notifierFaults(engine),
+    ...foldAlarms(database),
+  ];
   const peers = peersOf(engine.charter(), engine.identity.host).map((name) => peerJson(engine, heads, name));
   return {
     mesh: engine.meshId,
@@ -71,6 +76,10 @@ function peerJson(engine: Engine, heads: StoredTips, host: string): PeerJson {
   };
 }
 
+function shownAlarm({ kind, detail, host }: LocalAlarm): AlarmJson {
+  return { kind, detail, ...(host === undefined ? {} : { host }) };
+}
+
 function foldAlarms(database: StateDatabase): AlarmJson[] {
   return standingAlarms(database).map((row) => {
     const alarm = JSON.parse(row.alarm) as Alarm;
@@ -83,26 +92,6 @@ function foldAlarms(database: StateDatabase): AlarmJson[] {
       ...(alarm.host === null ? {} : { host: alarm.host }),
     };
   });
-}
-
-/** Alarms that are facts of this host: cut logs, rewound branches, faults of this home, what peers tried, charter conflicts. */
-function localAlarms(engine: Engine, cuts: readonly LogCut[]): AlarmJson[] {
-  const { beliefs } = engine;
-  const files = beliefs.fileFault();
-  const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
-  return [
-    ...faults.map(({ code, message }) => ({ kind: code, detail: message })),
-    ...engine.faults(),
-    ...cuts.map((cut) => ({
-      kind: cut.code === 'HOLE' ? 'WITHHELD' : 'LOG_CUT',
-      host: cut.log,
-      detail: cutSentence(cut),
-    })),
-    ...engine.peerBook
-      .alarms()
-      .map(({ code, detail, peer, log }) => ({ kind: code, host: log ?? peer, detail: `${detail} (from ${peer})` })),
-    ...engine.charter().conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}` })),
-  ];
 }
 
 function warningsOf(engine: Engine, now: number): string[] {

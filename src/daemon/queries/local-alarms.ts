@@ -1,0 +1,44 @@
+/** Alarms that are facts of this host: cut logs, rewound branches, faults of this home, what peers tried, charter conflicts. */
+import type { Engine } from '../engine.ts';
+import type { LogCut } from '../log-book.ts';
+import { cutSentence } from './incomplete.ts';
+
+/** What `status` and a notification have in common. */
+export interface LocalAlarm {
+  readonly kind: string;
+  readonly detail: string;
+  /** Host that it is about, as `status` tells it. */
+  readonly host?: string;
+  /** Its identity beside kind and host: item or op; '' for none. No spaces. */
+  readonly about: string;
+  /** Who is to blame, or whose fact it is: of another host's home nobody else knows. */
+  readonly blames: string | null;
+}
+
+export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm[] {
+  const { beliefs } = engine;
+  const self = engine.identity.host;
+  const files = beliefs.fileFault();
+  const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
+  const own = [...faults.map(({ code, message }) => ({ kind: code, detail: message })), ...engine.faults()];
+  return [
+    ...own.map((fault) => ({ ...fault, about: '', blames: self })),
+    ...cuts.map((cut) => ({
+      kind: cut.code === 'HOLE' ? 'WITHHELD' : 'LOG_CUT',
+      host: cut.log,
+      detail: cutSentence(cut),
+      about: `log:${cut.log}`,
+      blames: self,
+    })),
+    ...engine.peerBook.alarms().map(({ code, detail, peer, log, op }) => ({
+      kind: code,
+      host: log ?? peer,
+      detail: `${detail} (from ${peer})`,
+      about: op === undefined ? '' : op.slice(0, 12),
+      blames: log ?? peer,
+    })),
+    ...engine
+      .charter()
+      .conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}`, about: item, blames: null })),
+  ];
+}

@@ -5,6 +5,7 @@ import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
 import { benchHook } from './hook.ts';
+import { benchIdle, benchVisible } from './live.ts';
 import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
@@ -18,8 +19,10 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,
   hook: () => benchHook({ count }),
+  idle: benchIdle,
   mcp: benchMcp,
   search: () => benchSearch({ count }),
+  visible: benchVisible,
 };
 
 const wanted = args.filter((word) => !word.startsWith('--'));

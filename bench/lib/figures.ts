@@ -53,6 +53,12 @@ export function rateFigure(options: {
   return { ...rest, target: `≥ ${atLeast} ${options.unit}`, met: options.value >= atLeast };
 }
 
+/** A figure that is to stay below an absolute target. */
+export function ceilingFigure(options: { what: string; value: number; unit: string; atMost: number }): Figure {
+  const { atMost, ...rest } = options;
+  return { ...rest, target: `≤ ${atMost} ${options.unit}`.trimEnd(), met: options.value <= atMost };
+}
+
 /** One line per figure, widths fitted. */
 export function printTable(figures: readonly Figure[]): string {
   const rows = figures.map(({ what, value, unit, floor, target, met }) => [

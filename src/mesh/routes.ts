@@ -125,7 +125,7 @@ async function openUnless(signal: AbortSignal, connection: PeerConnection): Retu
   }
 }
 
-const lostCodes: ReadonlySet<ConnectionFault> = new Set(['CLOSED', 'UNREACHABLE', 'TIMEOUT', 'HOST_KEY_MISMATCH']);
+const lostCodes: ReadonlySet<ConnectionFault> = new Set(['CLOSED', 'UNREACHABLE', 'HOST_KEY_MISMATCH']);
 
 /** An address that just failed is left out while the host itself keeps a connection open to us. Pure but for the clock. */
 function worthTrying(routes: readonly Route[], failedAt: ReadonlyMap<string, number>): readonly Route[] {

@@ -50,7 +50,7 @@ test('T3: the branch that a signer pinned takes the place of another one, from w
   const pinned = makeLines('alpha', start, ['one', 'TWO', 'THREE']);
   const later = makeLines('alpha', { seq: 3, link: pinned[2]?.link ?? '' }, ['after the rekey'], { key: 40 });
   await holdLog(beta, 'alpha', ours);
-  const peers = createPeers({ node: mending(beta), addressOf: (host) => beta.addresses.get(host) });
+  const peers = createPeers({ node: mending(beta), addressesOf: (host) => [beta.addresses.get(host) ?? []].flat() });
   onTestFinished(() => peers.close());
   const pin = { seq: 3, link: pinned[2]?.link ?? '' };
   const place = { mesh: meshId, by: craig, prev: [meshId], nonce: 900 };

@@ -51,10 +51,19 @@ beforeAll(async () => {
   await converge([alpha, beta]);
 }, 60_000);
 
+/** Both without memd, which would tell the other at once what one of them says. */
+async function apart(work: () => Promise<void>): Promise<void> {
+  await Promise.all([alpha.stop(), beta.stop()]);
+  await work();
+  for (const host of [alpha, beta]) await host.start();
+}
+
 test('two signers who disagree: parked on both hosts, said to be so, and ended by either of them', async () => {
   const said = (value: string): readonly string[] => ['sign', 'note/split', '--value', value, ...home, '--yes'];
-  await alpha.json(...said('left'), '--key', keyFile('craig'));
-  await beta.json(...said('right'), '--key', keyFile('dana'));
+  await apart(async () => {
+    await alpha.json(...said('left'), '--key', keyFile('craig'));
+    await beta.json(...said('right'), '--key', keyFile('dana'));
+  });
   expect(await settled()).toEqual(['SIGNERS_DISAGREE note/split']);
   const sides: string[] = [];
   for (const host of [alpha, beta]) {
@@ -73,8 +82,10 @@ test('two changes of one item while apart: that item keeps its older value, both
   const change = (revise: string): readonly string[] => ['class', 'add', 'tool', '--revise', revise];
   await alpha.json(...change('mesh'), '--key', keyFile('craig'));
   await converge([alpha, beta]);
-  await alpha.json(...change('host'), '--claims', 'rule', '--key', keyFile('craig'));
-  await beta.json(...change('host'), '--claims', 'fact', '--key', keyFile('dana'));
+  await apart(async () => {
+    await alpha.json(...change('host'), '--claims', 'rule', '--key', keyFile('craig'));
+    await beta.json(...change('host'), '--claims', 'fact', '--key', keyFile('dana'));
+  });
   expect(await settled()).toEqual(['CHARTER_FORK']);
   const revise = async (host: BenchHost): Promise<unknown> => {
     const { classes } = await host.json<{ classes: { name: string; revise: string }[] }>('charter');
@@ -88,14 +99,17 @@ test('two changes of one item while apart: that item keeps its older value, both
 
 describe('a signer who is revoked', () => {
   test('cannot un-revoke itself: what it did elsewhere, not knowing of it, falls on every host', async () => {
-    await alpha.json('signer', 'revoke', 'erin', '--key', keyFile('craig'), '--yes');
-    // beta has not heard of it: erin makes herself another name and key, and a class.
     makeKey('erin-two');
     const more = ['--as', 'erin-two', '--scopes', '*,charter', '--key', keyFile('erin'), '--yes'];
-    await beta.json('signer', 'add', keyFile('erin-two.pub'), ...more);
-    await beta.json('class', 'add', 'mine', '--key', keyFile('erin'));
     const said = ['sign', 'note/by-erin', '--value', 'mine', ...home, '--key', keyFile('erin'), '--yes'];
-    const { id } = await beta.json<{ id: string }>(...said);
+    let id = '';
+    await apart(async () => {
+      await alpha.json('signer', 'revoke', 'erin', '--key', keyFile('craig'), '--yes');
+      // beta has not heard of it: erin makes herself another name and key, and a class.
+      await beta.json('signer', 'add', keyFile('erin-two.pub'), ...more);
+      await beta.json('class', 'add', 'mine', '--key', keyFile('erin'));
+      ({ id } = await beta.json<{ id: string }>(...said));
+    });
     expect(await settled()).toContain('REVOKED note/by-erin');
     for (const host of [alpha, beta]) {
       const { signers, classes } = await host.json<{

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Place } from './network.ts';
 import { startProcess, type DrillProcess } from './process.ts';
 
 const bin = fileURLToPath(new URL('../../bin/', import.meta.url));
@@ -21,6 +22,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Runs as this user and group; only root can. */
   readonly uid?: number;
+  /** Words before the command: `ip netns exec NAME`. */
+  readonly within?: readonly string[];
 }
 
 export interface TestHost {
@@ -28,6 +31,8 @@ export interface TestHost {
   readonly home: string;
   readonly port: number;
   readonly address: string;
+  /** What others are told of where it is; undefined: what memctl makes of its listen address. */
+  readonly told: string | undefined;
   /** Runs memctl for this home with a closed stdin; any exit code is a result. */
   ctl(...args: readonly string[]): Promise<CtlResult>;
   /** Runs memctl --json, requires exit 0, and gives its document. */
@@ -37,6 +42,8 @@ export interface TestHost {
    * cycles are asked for by `fetch`.
    */
   start(at?: string): Promise<DrillProcess>;
+  /** Kills the memd that was started last, and starts another. */
+  restart(): Promise<DrillProcess>;
 }
 
 export interface HostOptions {
@@ -44,6 +51,10 @@ export interface HostOptions {
   readonly folder: string;
   readonly name: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** In a network of its own. */
+  readonly place?: Place;
+  /** Cron expression of its schedule; never if not given. */
+  readonly sync?: string;
   /** Is told of every memd that starts, so that somebody ends it. */
   readonly started: (process: DrillProcess) => void;
 }
@@ -53,32 +64,39 @@ const neverSync = '0 0 0 1 1 *';
 
 /** Lays out a host; nothing runs yet. */
 export async function layHost(options: HostOptions): Promise<TestHost> {
-  const { folder, name } = options;
+  const { folder, name, place, sync = neverSync } = options;
   const home = join(folder, name);
-  const port = await freePort();
-  const address = `127.0.0.1:${port}`;
-  const env = { ...isolated(folder), ...options.environment };
-  const ctl = (...args: readonly string[]): Promise<CtlResult> => runMemctl(['--home', home, ...args], { env });
+  const address = place?.listen ?? `127.0.0.1:${await freePort()}`;
+  const port = Number(address.slice(address.lastIndexOf(':') + 1));
+  const env = { ...isolated(folder), ...place?.environment, ...options.environment };
+  const within = place?.within ?? [];
+  const ctl = (...args: readonly string[]): Promise<CtlResult> => runMemctl(['--home', home, ...args], { env, within });
+  let last: DrillProcess | undefined;
+  const start = async (at = address): Promise<DrillProcess> => {
+    const words = [join(bin, 'memd'), '--home', home, '--listen', at, '--sync', sync, '--json'];
+    const [command = '', ...args] = [...within, process.execPath, ...words];
+    const memd = startProcess({ command, args, env });
+    options.started(memd);
+    last = memd;
+    await memd.line(/"ready":true/);
+    return memd;
+  };
   return {
     name,
     home,
     port,
     address,
+    told: place?.told,
     ctl,
     async json<T>(...args: readonly string[]) {
       const { code, stdout, stderr } = await ctl(...args, '--json');
       if (code !== 0) throw new Error(`memctl ${args.join(' ')} on ${name}: exit ${code}: ${stderr}${stdout}`);
       return JSON.parse(stdout) as T;
     },
-    async start(at = address) {
-      const memd = startProcess({
-        command: process.execPath,
-        args: [join(bin, 'memd'), '--home', home, '--listen', at, '--sync', neverSync, '--json'],
-        env,
-      });
-      options.started(memd);
-      await memd.line(/"ready":true/);
-      return memd;
+    start,
+    async restart() {
+      await last?.end();
+      return start();
     },
   };
 }
@@ -110,9 +128,10 @@ function freePort(): Promise<number> {
 
 /** Runs memctl to its end, at most two minutes, with exactly these arguments. Without input its stdin is closed. */
 export function runMemctl(args: readonly string[], options: RunOptions): Promise<CtlResult> {
-  const { input, cwd, env, uid } = options;
+  const { input, cwd, env, uid, within = [] } = options;
+  const [command = '', ...words] = [...within, process.execPath, join(bin, 'memctl'), ...args];
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(bin, 'memctl'), ...args], {
+    const child = spawn(command, words, {
       cwd,
       ...(uid === undefined ? {} : { uid, gid: uid }),
       env: { ...process.env, ...env },
@@ -142,11 +161,18 @@ export async function formMesh(hosts: readonly TestHost[]): Promise<string> {
   return mesh;
 }
 
-/** The three steps of enrolment, as people do them. @returns the id of the host-add. */
-export async function enrol(founder: TestHost, host: TestHost, mesh: string): Promise<string> {
-  const { line } = await host.json<{ line: string }>('host', 'request', '--host', host.name, '--listen', host.address);
+/** The three steps of enrolment, as people do them. `url`: where the founder is reached. @returns the id of the host-add. */
+export async function enrol(
+  founder: TestHost,
+  host: TestHost,
+  mesh: string,
+  url: string = `ssh://${founder.address}`,
+): Promise<string> {
+  const told = host.told === undefined ? [] : ['--address', host.told];
+  const listen = ['--listen', host.address];
+  const { line } = await host.json<{ line: string }>('host', 'request', '--host', host.name, ...listen, ...told);
   const { id } = await founder.json<{ id: string }>('host', 'add', line, '--yes');
-  await host.json('join', `ssh://${founder.address}`, '--mesh', mesh);
+  await host.json('join', url, '--mesh', mesh);
   return id;
 }
 

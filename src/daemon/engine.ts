@@ -308,14 +308,17 @@ function addressBook({
 /** What comes of every cycle is noted, and logged when it is another state than before. */
 function openPeers(
   node: MeshNode,
-  { daemon, log, onPeers }: EngineOptions,
+  { daemon, config, log, onPeers }: EngineOptions,
   around: Pick<Engine, 'addressesOf' | 'peerBook' | 'beliefs'>,
 ): Peers {
   const { addressesOf, peerBook, beliefs } = around;
   return createPeers({
     node,
     addressesOf,
-    onReached: (host, address) => peerBook.reachedAt(host, address),
+    onReached(host, address) {
+      // What a person wrote down for this machine is no news for others.
+      if (config?.peers.get(host) !== address) peerBook.reachedAt(host, address);
+    },
     onOutcome(outcome) {
       const { peer, state, reason } = outcome;
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');

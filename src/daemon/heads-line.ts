@@ -1,6 +1,8 @@
+import { parsePeerAddress } from '../mesh/address.ts';
 import { peersOf } from '../mesh/node.ts';
 import { printHeads, type HeadsTip } from '../mesh/heads.ts';
 import type { Engine } from './engine.ts';
+import { isLoopback } from './listen-address.ts';
 import { version } from './version.ts';
 
 /** The answer to `memd heads`: every log that this host serves, the trust set, and where hosts are reached. */
@@ -29,7 +31,7 @@ export function headsLine(engine: Engine): string {
 function addressesOf(engine: Engine): Readonly<Record<string, string>> {
   const known: Record<string, string> = {};
   for (const host of peersOf(engine.charter(), engine.identity.host)) {
-    const [address] = engine.peerBook.hints(host);
+    const address = engine.peerBook.hints(host).find(meansTheSameElsewhere);
     if (address !== undefined) known[host] = address;
   }
   const { host, address } = engine.identity;
@@ -37,4 +39,10 @@ function addressesOf(engine: Engine): Readonly<Record<string, string>> {
   if (address === '') return known;
   const moved = ports !== null && address.endsWith(`:${ports.asked}`);
   return { ...known, [host]: moved ? address.replace(/:\d+$/, `:${ports.found}`) : address };
+}
+
+/** A tunnel of this machine leads nowhere on another. */
+function meansTheSameElsewhere(url: string): boolean {
+  const address = parsePeerAddress(url);
+  return address.ok && !isLoopback(address.value.host);
 }

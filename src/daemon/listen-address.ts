@@ -49,11 +49,16 @@ export function addressToTell(given: string | undefined, listen: string | null, 
 
 function defaultAddress(listen: string | null, machine: string): string {
   const { address, port } = listen === null ? { address: '', port: defaultPort } : parseListen(listen);
-  const loopback = /^127\.|^localhost$|^::1$/.test(address);
+  const loopback = isLoopback(address);
   // Systems give names such as MacBook-Pro.local; in DNS case means nothing, in a trust op it has one form.
   const name = loopback ? (address.includes(':') ? `[${address}]` : address) : machine.toLowerCase();
   const url = `ssh://${name}:${port}`;
   return isAddress(url) ? url : '';
+}
+
+/** True for a name that means another machine on every machine. Pure. */
+export function isLoopback(host: string): boolean {
+  return /^127\.|^localhost$|^::1$/.test(host);
 }
 
 export function sameListen(a: ListenAddress, b: ListenAddress): boolean {

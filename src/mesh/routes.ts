@@ -52,9 +52,10 @@ export function routedConnection(options: RoutesOptions): RoutedConnection {
     const giveUp = new AbortController();
     const entry = { done: tryRoutes(giveUp.signal), giveUp: () => giveUp.abort() };
     attempt = entry;
-    void entry.done.then(() => {
+    const over = (): void => {
       if (attempt === entry) attempt = undefined;
-    });
+    };
+    entry.done.then(over, over);
     return entry.done;
   }
 

@@ -14,19 +14,18 @@ export function saying(claim: Pick<ClaimJson, 'value' | 'content' | 'polarity' |
 export function claimLine(claim: Omit<ClaimJson, 'status'> & { readonly status?: string }, now: number): string {
   if (claim.purged !== undefined) {
     const { op, by: signer, reason } = claim.purged;
-    const place = `${claim.host}:${claim.seq}`;
-    return [shortId(claim.id), place, `PURGED (${reason}) by ${signer}`, `trust op ${shortId(op)}`].join(' · ');
+    return [shortId(claim.id), placeText(claim), `PURGED (${reason}) by ${signer}`, `trust op ${shortId(op)}`].join(
+      ' · ',
+    );
   }
   const by = claim.signer === undefined ? claim.level : `signed by ${claim.signer}`;
-  const parts = [
-    shortId(claim.id),
-    `${claim.host}:${claim.seq}`,
-    by,
-    oneLine(claim.session),
-    ago(claim.at, now),
-    claim.confidence,
-  ];
+  const parts = [shortId(claim.id), placeText(claim), by, oneLine(claim.session), ago(claim.at, now), claim.confidence];
   return [...parts, ...(claim.status === undefined ? [] : [claim.status])].join(' · ');
+}
+
+/** Where it stands, and whose word it claims to be where that is somebody else's log. */
+function placeText({ host, seq, log = host }: Pick<ClaimJson, 'host' | 'seq' | 'log'>): string {
+  return log === host ? `${log}:${seq}` : `${log}:${seq} of ${host}`;
 }
 
 /** A claim is somebody's text: control and bidirectional characters never reach a terminal. */

@@ -33,7 +33,7 @@ function answerLines(answer: RecalledJson, now: number): string[] {
   const spoken = claims.flatMap((side) => [`  ${saying(side)}`, `    ${claimLine(side, now)}`]);
   switch (answer.status) {
     case 'served':
-      return servedLines(answer, now);
+      return [...servedLines(answer, now), ...(sides.length > 0 ? ['  beside it:', ...sides] : [])];
     case 'contested':
       return [`CONTESTED: ${subject}`, ...servedLines(answer, now), '  set aside:', ...sides];
     case 'stale':

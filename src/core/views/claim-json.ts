@@ -9,8 +9,10 @@ export interface ClaimJson {
   readonly id: string;
   /** The host that made it. */
   readonly host: string;
-  /** Its place in the log that proves its level; for an approved event that may be another host's log. */
+  /** Its place in the log that proves its level. */
   readonly seq: number;
+  /** The host in whose log that place is, where that is another one: approved events, and words put into a host's mouth. */
+  readonly log?: string;
   readonly at: string;
   readonly kind: Kind;
   readonly subject: string;
@@ -48,7 +50,7 @@ export function claimJson(view: EventView): ClaimJson | undefined {
   return {
     id: view.id,
     host: body.host,
-    seq: placeOf(view).seq,
+    ...standing(view, body.host),
     at: body.at,
     kind: body.kind,
     subject: body.subject,
@@ -62,12 +64,17 @@ export function claimJson(view: EventView): ClaimJson | undefined {
   };
 }
 
+function standing(view: EventView, host: string): Pick<ClaimJson, 'seq' | 'log'> {
+  const { log, seq } = placeOf(view);
+  return { seq, ...(log === host || log === '' ? {} : { log }) };
+}
+
 function purgedJson(view: EventView, { op, by, reason, target }: CharterPurge): ClaimJson {
   const { host, kind, subject, scope, audience } = target;
   return {
     id: view.id,
     host,
-    seq: placeOf(view).seq,
+    ...standing(view, host),
     at: '',
     kind,
     subject,

@@ -60,7 +60,7 @@ function served(database: StateDatabase, record: SubjectRecord, rows: readonly E
   const claim = view === undefined ? undefined : claimJson(view);
   const text = view?.body?.text;
   return {
-    status: servedStatus(record),
+    status: servedStatus(record, view?.level),
     ...(claim === undefined ? {} : { claim }),
     ...(text === undefined ? {} : { text }),
     ...(view === undefined ? {} : observedOf(database, view)),
@@ -77,10 +77,13 @@ function observedOf(database: StateDatabase, { body }: EventView): Pick<RecallJs
   return { observed: { host: newest.host, at: newest.at, digest: newest.digest } };
 }
 
-/** An unsigned claim beside an open question, or resting on an old observation, is told with that word first. */
-export function servedStatus({ status, flags }: SubjectRecord): RecallStatus {
+/**
+ * A claim that rests on an old observation, and one that no signer stands behind beside an open question, are told with that
+ * word first. `level`: of what is served. Anybody can ask: a question does not take a signer's word out of the answer.
+ */
+export function servedStatus({ status, flags }: SubjectRecord, level: string | undefined): RecallStatus {
   if (flags.includes('stale')) return 'stale';
-  if (flags.includes('undecided')) return 'undecided';
+  if (flags.includes('undecided') && level !== 'signed') return 'undecided';
   return status === 'contested' ? 'contested' : 'served';
 }
 

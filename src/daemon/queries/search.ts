@@ -114,7 +114,7 @@ function foundOf(reading: Reading, row: EventRow): Unranked {
 
 function standing({ database }: Reading, record: SubjectRecord, place: string): Unranked {
   const row = heldEvent(database, record.served ?? '');
-  const status = servedStatus(record);
+  const status = servedStatus(record, row.level);
   const answers = status === 'served' || status === 'contested';
   const claim = answers ? claimOf(row) : named(row);
   return { key: `served ${place}`, claim: { ...claim, status }, answers, stands: row.id };
@@ -126,7 +126,7 @@ function tombstone(reading: Reading, row: EventRow): Unranked {
   if (last === undefined)
     return { key: `${status} ${row.subject}`, claim: { ...named(row), status }, answers: false, stands: undefined };
   const record = recordFor(reading, last, last.scope);
-  const believed = record?.served === last.id ? servedStatus(record) : undefined;
+  const believed = record?.served === last.id ? servedStatus(record, last.level) : undefined;
   const answers = believed === 'served' || believed === 'contested' || last.status === 'corroborates';
   const replacedBy: FoundJson = { ...(answers ? claimOf(last) : named(last)), status: believed ?? last.status };
   return {

@@ -81,7 +81,7 @@ function blamed(database: StateDatabase, row: EventRow, claim: ClaimJson): Blame
   const { by, reason, lines } = viewOfRow(row);
   return {
     ...claim,
-    log: row.log,
+    log: claim.log ?? claim.host,
     ...(reason === null ? {} : { reason }),
     carriedBy: lines.map(({ log, seq }) => ({ log, seq })),
     by: by.map((id) => {

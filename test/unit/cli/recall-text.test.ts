@@ -49,6 +49,19 @@ describe('recall text', () => {
     );
   });
 
+  test('the place is that of the log that it stands in, also where it is the word of another host', () => {
+    expect(
+      said({ status: 'held', claims: [claim({ host: 'beta', seq: 13, log: 'gamma', status: 'held' })] }),
+    ).toContain('abababababab · gamma:13 of beta · unsigned');
+  });
+
+  test('what stands beside a served claim is named', () => {
+    const claims = [claim({ kind: 'question', content: 'really?', status: 'open', host: 'beta' })];
+    expect(said({ claim: claim({ level: 'signed', signer: 'craig' }), claims, flags: ['undecided'] })).toMatch(
+      /^nas:3000\n[^]*flags: undecided\n {2}beside it:\n {2}abababababab · beta:7/,
+    );
+  });
+
   test('a home that was not read makes it a copy, and names who could read it last', () => {
     const home = {
       ref: 'file:a.md',

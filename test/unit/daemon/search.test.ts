@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { blame, why } from '../../../src/daemon/queries/why.ts';
+import { recall } from '../../../src/daemon/queries/recall.ts';
 import { search } from '../../../src/daemon/queries/search.ts';
 import { emptyDatabase, writeFold } from '../../lib/database.ts';
+import { fakeLine } from '../../lib/fold-builders.ts';
 import { viewMesh, type ViewMesh } from '../../lib/view-mesh.ts';
 
 const claim = (subject: string, value: string, more: object = {}) =>
@@ -48,6 +50,15 @@ describe('search', () => {
     expect(searching(mesh, 'grafana').claims.map(({ id }) => id)).toEqual([next.id]);
   });
 
+  test('a claim that stands in the log of another host is placed there', () => {
+    const mesh = viewMesh();
+    const { body } = mesh.say('beta', claim('note/one', 'marker'));
+    mesh.lines.push(fakeLine({ log: 'alpha', seq: 1 }, body, { sign: 'craig' }));
+    const { claims } = searching(mesh, 'marker');
+    expect(claims).toMatchObject([{ host: 'beta', log: 'alpha', seq: 1, level: 'signed' }]);
+    expect(blame(databaseOf(mesh), 'note/one')).toMatchObject([{ host: 'beta', log: 'alpha', seq: 1 }]);
+  });
+
   test('what was taken back without a replacement is a tombstone', () => {
     const mesh = viewMesh();
     const old = mesh.say('alpha', claim('endpoint/grafana', 'nas:3000'));
@@ -85,6 +96,22 @@ describe('search', () => {
       'note/old': 'stale',
     });
     expect(JSON.stringify(claims.slice(1))).not.toContain('marker');
+  });
+
+  test('a question that anybody asks does not take a signed claim out of the answers', () => {
+    const mesh = viewMesh();
+    const { id } = mesh.say('alpha', claim('note/one', 'marker signed'), { signer: 'craig' });
+    mesh.say('beta', { kind: 'question', subject: 'note/one', content: 'really?' });
+    expect(searching(mesh, 'marker').claims).toMatchObject([{ id, status: 'served', value: 'marker signed' }]);
+    const told = recall(databaseOf(mesh), { subject: 'note/one', scope: '*', host: 'alpha', now: 0 });
+    expect(told).toMatchObject({
+      status: 'served',
+      claim: { id },
+      flags: ['undecided'],
+      claims: [{ kind: 'question' }],
+    });
+    mesh.say('beta', claim('note/one', 'marker unsigned'));
+    expect(searching(mesh, 'marker').claims[0]).toMatchObject({ id, status: 'contested' });
   });
 
   test('an unsigned claim beside a signed one is named, and the signed one is contested', () => {

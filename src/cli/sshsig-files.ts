@@ -13,6 +13,9 @@ import { shellWord } from './shell-word.ts';
 /** What approvals are made for. memd-handoff is no statement of the mesh. */
 const namespaces = 'memd-event,memd-trust';
 
+/** How an allowed_signers file of ours begins. */
+export const allowedSignersHead = '# signers of memd mesh ';
+
 /** Characters of base64 in a line, as `ssh-keygen -Y sign` writes them. */
 const armorColumns = 70;
 
@@ -31,7 +34,7 @@ export function allowedSignersText(mesh: string, signers: readonly SignerJson[])
     const by = revocations.map(({ op, by }) => `by ${by.signer}, trust op ${op}`).join('; ');
     return status === 'active' ? line : `# revoked ${by}: ${line}`;
   });
-  return [`# signers of memd mesh ${mesh}`, ...lines, ''].join('\n');
+  return [`${allowedSignersHead}${mesh}`, ...lines, ''].join('\n');
 }
 
 /** The armor that `ssh-keygen` writes around a signature. Pure. */

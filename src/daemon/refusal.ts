@@ -39,6 +39,7 @@ export type RefusalCode =
   | 'NO_TERMINAL'
   | 'INPUT_UNREADABLE'
   | 'FOLDER_IN_USE'
+  | 'FILE_IN_USE'
   | 'SERVICE_CONFLICT'
   | 'SERVICE_UNSUPPORTED'
   | 'HOME_UNREADABLE'

@@ -241,6 +241,13 @@ describe('verified without us', () => {
     }
     const printed = await alpha.ctl('signer', 'export');
     expect(printed.stdout).toBe(readFileSync(file, 'utf8'));
+    await alpha.json('signer', 'export', file);
+    const key = readFileSync(at('craig'));
+    expect(await alpha.ctl('signer', 'export', at('craig'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing is overwritten'),
+    });
+    expect(readFileSync(at('craig'))).toEqual(key);
   }, 60_000);
 
   test('every trust op, the genesis too, verifies with the command that show prints', async () => {

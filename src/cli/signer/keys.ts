@@ -1,6 +1,6 @@
 /** signer protect and export: the key file of the person here, and everybody's keys for stock OpenSSH. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { readIdentity } from '../../daemon/identity.ts';
@@ -11,7 +11,7 @@ import { diskError } from '../../store/errors.ts';
 import { homePaths } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
-import { allowedSignersText } from '../sshsig-files.ts';
+import { allowedSignersHead, allowedSignersText } from '../sshsig-files.ts';
 
 export function protectCommand(cli: Cli): Command {
   return new Command('protect')
@@ -97,10 +97,18 @@ Examples:
     });
 }
 
+/** Writes a new file, or one that was exported before: a name that was mistyped must not cost anybody a key. */
 function write(file: string, text: string): void {
   try {
-    writeFileSync(file, text);
+    const isOther = existsSync(file) && !readFileSync(file, 'utf8').startsWith(allowedSignersHead);
+    if (!isOther) return writeFileSync(file, text);
   } catch (error) {
     throw diskError(error, 'write', file);
   }
+  throw new Refusal({
+    code: 'FILE_IN_USE',
+    message: `${file} is there already, and memctl signer export did not write it; nothing is overwritten`,
+    hint: 'name another file, or move that one aside',
+    exit: 2,
+  });
 }

@@ -124,9 +124,19 @@ function newClaim(desk: Desk, fields: BodyInput, sides: readonly Side[]): Plan {
 function stamp({ fold, mesh, host, session }: Desk, event: BodyInput): Body {
   const at = new Date().toISOString();
   const basis = event.basis === undefined ? {} : { basis: fullIds(event.basis, fold) };
-  const [body] = makeBodies({ events: [{ ...event, ...basis }], session }, { mesh, host, at }, fold.charter);
-  if (body === undefined) throw new Error('one event makes one body');
-  return body;
+  try {
+    const [body] = makeBodies({ events: [{ ...event, ...basis }], session }, { mesh, host, at }, fold.charter);
+    if (body === undefined) throw new Error('one event makes one body');
+    return body;
+  } catch (error) {
+    throw error instanceof Refusal && error.code === 'EVENT_INVALID' ? asSaidHere(error) : error;
+  }
+}
+
+/** The same fault, in the words of `memctl sign`. */
+function asSaidHere({ code, message, exit }: Refusal): Refusal {
+  const option = message === 'home is missing' ? ': where the fact lives is --home-ref REF' : '';
+  return new Refusal({ code, message, hint: `memctl sign --help${option}; nothing was signed`, exit });
 }
 
 const claimFieldNames = [

@@ -278,6 +278,17 @@ describe('sign.submit takes nothing but an approval that counts', () => {
     expect(lesson).toMatchObject({ code: 0, value: { signer: 'dana' } });
   }, 120_000);
 
+  test('a claim without a home is refused in the words of sign', async () => {
+    const world = await open();
+    const { value } = await sign(world, 'note/new', '--value', 'x');
+    expect(value).toMatchObject({
+      error: {
+        code: 'EVENT_INVALID',
+        hint: expect.stringMatching(/memctl sign --help.*--home-ref.*nothing was signed/),
+      },
+    });
+  }, 120_000);
+
   test('what looks like a secret is refused before anybody is asked for a passphrase', async () => {
     const world = await open();
     const secret = ['AKIA', 'Q3EGRIFAEXAMPLE7'].join('');

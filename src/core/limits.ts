@@ -273,6 +273,11 @@ export const injectedBytesMax: number = 2 * 1_024 * 1_024;
 /** Days after which a peer that answers and brings nothing new is worth a note. */
 export const quietDaysDefault = 3;
 
+/** How often memd writes down when it last met its peers: a start forgets at most so much. */
+export const peerMemoryMs = 60_000;
+/** How far an event may claim to be in the future before somebody's clock is said to be wrong. */
+export const clockSkewMs = 600_000;
+
 /** Notifying: how much longer each further host waits, by its rank, before it tells what another should have told. */
 export const notifyRankMs = 30_000;
 /** How long the notes of peers are waited for before something is told: a second host that tells is worse than a late one. */

@@ -159,8 +159,11 @@ export interface PeerJson {
   readonly state: 'up' | 'down' | 'refused' | 'unknown';
   readonly lastContact: string | null;
   readonly lastNewEvent: string | null;
+  /** Lines that it was last seen to hold and this host lacks; and the other way round. */
   readonly behind: number;
   readonly ahead: number;
+  /** It answers and has had nothing new for longer than config.toml says: days. */
+  readonly quietDays?: number;
   readonly reason?: string;
 }
 
@@ -181,6 +184,8 @@ export interface StatusJson {
   readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly peers: readonly PeerJson[];
+  /** The newest line of this host's own log, and how many peers are known to hold it; null for an empty log. */
+  readonly replicated: { readonly seq: number; readonly peers: number; readonly of: number } | null;
   readonly alarms: readonly AlarmJson[];
   readonly warnings: readonly string[];
   readonly line: string;

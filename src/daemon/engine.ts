@@ -26,7 +26,8 @@ import type { Transaction } from './own-log.ts';
 import { requireOwnLogWhole } from './own-log-first.ts';
 import { oneAtATime } from './once.ts';
 import { createOwnWriter } from './own-writer.ts';
-import { createPeerBook, type PeerBook } from './peer-book.ts';
+import type { PeerBook } from './peer-book.ts';
+import { openPeerKeeper, type PeerKeeper } from './peer-keeper.ts';
 import { createPurger, type Purger } from './purger.ts';
 import { Refusal } from './refusal.ts';
 import { revocationFaults } from './revoked-host.ts';
@@ -160,7 +161,8 @@ function assemble(parts: Parts): Engine {
   const keys = readKeys(home);
   const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
-  const peerBook = createPeerBook((name) => peersOf(trust.charter, identity.host).includes(name));
+  const keeper = openPeerKeeper(home, (name) => peersOf(trust.charter, identity.host).includes(name), log);
+  const { peerBook } = keeper;
   const addressesOf = addressBook({ config, peerBook, charter: () => trust.charter });
   const queue = openQueue(parts, {
     keys,
@@ -182,7 +184,7 @@ function assemble(parts: Parts): Engine {
     progress,
   });
   const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = openPeers(node, options, { addressesOf, peerBook, beliefs });
+  const peers = openPeers(node, options, { addressesOf, keeper, beliefs });
   const ownLogKnown = askBeforeAppend({
     beliefs,
     peers,
@@ -215,10 +217,7 @@ function assemble(parts: Parts): Engine {
     alone: (work) => queue.alone(work),
     ...listen.set,
     faults: () => [...localFaults(parts, trust.charter), ...listen.faults(), ...purger.faults(), ...beliefs.notes()],
-    close: () =>
-      inOrder([() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close()]).finally(() =>
-        lock.release(),
-      ),
+    close: () => closeAll({ peers, queue, targets, beliefs, keeper, lock }),
   };
 }
 
@@ -251,6 +250,19 @@ async function rebuildHome(
   await queue.alone(() => beliefs.rebuild(progress, damage));
   // Reading every log can show bodies that have come back.
   await purger.carryOut(progress);
+}
+
+/** What is under way is finished in this order; the lock is given back whatever fails. */
+function closeAll(
+  parts: Pick<Engine, 'peers' | 'targets' | 'beliefs'> & {
+    readonly queue: Pick<AppendQueue<never, never>, 'idle'>;
+    readonly keeper: PeerKeeper;
+    readonly lock: HomeLock;
+  },
+): Promise<void> {
+  const { peers, queue, targets, beliefs, keeper, lock } = parts;
+  const steps = [() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close(), keeper.close];
+  return inOrder(steps).finally(() => lock.release());
 }
 
 async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
@@ -309,9 +321,10 @@ function addressBook({
 function openPeers(
   node: MeshNode,
   { daemon, config, log, onPeers }: EngineOptions,
-  around: Pick<Engine, 'addressesOf' | 'peerBook' | 'beliefs'>,
+  around: Pick<Engine, 'addressesOf' | 'beliefs'> & { readonly keeper: PeerKeeper },
 ): Peers {
-  const { addressesOf, peerBook, beliefs } = around;
+  const { addressesOf, keeper, beliefs } = around;
+  const { peerBook } = keeper;
   return createPeers({
     node,
     addressesOf,
@@ -322,6 +335,9 @@ function openPeers(
     onOutcome(outcome) {
       const { peer, state, reason } = outcome;
       if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
+      const tip = outcome.heads?.heads[node.host];
+      if (tip !== undefined && node.linkAt(node.host, tip.seq) === tip.link) peerBook.holds(peer, tip.seq);
+      keeper.noted();
       onPeers?.('outcome');
     },
     onCaughtUp: () => onPeers?.('caught-up'),

@@ -11,6 +11,8 @@ import { handleRequest } from './handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
 import type { Notifying } from './notify/notifying.ts';
 import { startNotifying } from './notify/start.ts';
+import { futureClocks, newestEvents } from './queries/health.ts';
+import { tipsOf } from './queries/sound-rows.ts';
 import { openSshListener } from './ssh-listener.ts';
 import { runSchedule } from './sync-cycle.ts';
 import { Refusal } from './refusal.ts';
@@ -137,6 +139,7 @@ function keepSchedule(
   },
 ): () => Promise<unknown> {
   const slept = sleepDetector();
+  const noteClocks = clockNoter(engine, log);
   const cycle = async (): Promise<void> => {
     listenAgain();
     const isAwake = slept();
@@ -150,10 +153,27 @@ function keepSchedule(
       notifying.ready();
     }
     notifying.look();
+    noteClocks();
   };
   const task = cron.schedule(schedule, cycle, { maxRandomDelay: syncJitterMs });
   setImmediate(() => void cycle());
   return async () => task.stop();
+}
+
+/** Logs once of each host that its clock, or ours, is wrong. Nothing else ever comes of it. */
+function clockNoter(engine: Engine, log: Logger): () => void {
+  const noted = new Set<string>();
+  return () => {
+    try {
+      const { database } = engine.beliefs;
+      for (const [host, at] of futureClocks(newestEvents(database, tipsOf(database)), Date.now())) {
+        if (!noted.has(host)) log.warn({ host, at }, 'a line claims to be of the future');
+        noted.add(host);
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'cannot look at the times of lines');
+    }
+  };
 }
 
 /** How much further the clock on the wall may run than the other one, which stands still in a sleep. A clock that is set costs one cycle. */

@@ -3,21 +3,31 @@ import { relayedAddressesMax } from '../core/limits.ts';
 import { printPeerAddress } from '../mesh/address.ts';
 import type { Heads } from '../mesh/heads.ts';
 import type { MeshAlarm, PeerOutcome, SignedLine } from '../mesh/node.ts';
+import type { RememberedPeer } from '../store/peer-memory.ts';
 
 export interface PeerHealth {
-  readonly state: PeerOutcome['state'];
+  /** `unknown`: not asked in this process. */
+  readonly state: PeerOutcome['state'] | 'unknown';
+  /** When it answered for the first time that is remembered; times are of this host's own clock. */
+  readonly since: string | null;
   readonly lastContact: string | null;
   readonly lastNewEvent: string | null;
   readonly reason: string | undefined;
   /** What it said it holds, last time. */
   readonly heads: Heads | undefined;
   readonly alarms: readonly MeshAlarm[];
+  /** Line of our own log up to which it was seen to hold it; 0: none. */
+  readonly holds: number;
 }
 
 export interface PeerBook {
   of(peer: string): PeerHealth | undefined;
   /** What it said last, while its cycle still runs too. */
   said(peer: string): Heads | undefined;
+  /** Notes that it holds our own log up to this line. */
+  holds(peer: string, seq: number): void;
+  /** What is worth keeping over a restart. */
+  remembered(): ReadonlyMap<string, RememberedPeer>;
   /** Notes the outcome of one cycle. @returns true when the state or the reason changed. */
   note(outcome: PeerOutcome, now: string): boolean;
   /** Notes what a peer says it holds, while the cycle with it still runs. */
@@ -42,9 +52,26 @@ interface Places {
   readonly seen?: string;
 }
 
-/** `isEnrolled`: whether the charter, as of now, names a host. Nothing is known of one that left it. */
-export function createPeerBook(isEnrolled: (host: string) => boolean = () => true): PeerBook {
-  const peers = new Map<string, PeerHealth>();
+const unknown: PeerHealth = {
+  state: 'unknown',
+  since: null,
+  lastContact: null,
+  lastNewEvent: null,
+  reason: undefined,
+  heads: undefined,
+  alarms: [],
+  holds: 0,
+};
+
+/**
+ * `isEnrolled`: whether the charter, as of now, names a host. Nothing is known of one that left it. `remembered`: what an
+ * earlier process knew.
+ */
+export function createPeerBook(
+  isEnrolled: (host: string) => boolean = () => true,
+  remembered: ReadonlyMap<string, RememberedPeer> = new Map(),
+): PeerBook {
+  const peers = new Map([...remembered].map(([host, one]): [string, PeerHealth] => [host, { ...unknown, ...one }]));
   const said = new Map<string, Heads>();
   const proven = new Map<string, SignedLine>();
   const places = new Map<string, Places>();
@@ -66,23 +93,28 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
       forgetOthers();
       return said.get(peer) ?? peers.get(peer)?.heads;
     },
+    holds(peer, seq) {
+      const before = peers.get(peer);
+      if (before !== undefined && seq > before.holds) peers.set(peer, { ...before, holds: seq });
+    },
+    remembered() {
+      forgetOthers();
+      return new Map([...peers].map(([host, health]) => [host, memoryOf(health)]));
+    },
     of(peer) {
       forgetOthers();
       return peers.get(peer);
     },
     note(outcome, now) {
-      const before = peers.get(outcome.peer);
-      const reached = outcome.state !== 'down';
-      const reason = outcome.reason === undefined ? undefined : `${outcome.reason.code}: ${outcome.reason.detail}`;
-      peers.set(outcome.peer, {
-        state: outcome.state,
-        lastContact: reached ? now : (before?.lastContact ?? null),
-        lastNewEvent: outcome.newEvents > 0 ? now : (before?.lastNewEvent ?? null),
-        reason,
-        heads: outcome.heads ?? before?.heads,
-        alarms: reached ? outcome.alarms : (before?.alarms ?? []),
-      });
-      return before?.state !== outcome.state || before.reason !== reason;
+      const before = peers.get(outcome.peer) ?? unknown;
+      // A line of its own log is news of it, whoever passed it on.
+      for (const [log, count] of Object.entries(outcome.lines)) {
+        const owner = peers.get(log);
+        if (count > 0 && owner !== undefined) peers.set(log, { ...owner, lastNewEvent: now });
+      }
+      const after = healthAfter(before, outcome, now);
+      peers.set(outcome.peer, after);
+      return before.state !== after.state || before.reason !== after.reason;
     },
     alarms() {
       forgetOthers();
@@ -95,18 +127,39 @@ export function createPeerBook(isEnrolled: (host: string) => boolean = () => tru
     reachedAt: (host, reached) => void places.set(host, { ...places.get(host), reached }),
     hints(host) {
       forgetOthers();
-      const { reached, seen } = places.get(host) ?? {};
       const told = (said.get(host) ?? peers.get(host)?.heads)?.addresses[host];
-      return [...new Set([reached, told, seen])].flatMap((address) =>
-        address === undefined || address === '' ? [] : address,
-      );
+      const { reached, seen } = places.get(host) ?? {};
+      return addressesIn([reached, told, seen]);
     },
     relayed(host) {
       forgetOthers();
       const told = [...said].flatMap(([by, { addresses }]) => (by === host ? [] : (addresses[host] ?? [])));
-      return [...new Set(told)].filter((address) => address !== '').slice(0, relayedAddressesMax);
+      return addressesIn(told).slice(0, relayedAddressesMax);
     },
   };
+}
+
+function addressesIn(all: readonly (string | undefined)[]): readonly string[] {
+  return [...new Set(all)].flatMap((address) => (address === undefined || address === '' ? [] : address));
+}
+
+function healthAfter(before: PeerHealth, outcome: PeerOutcome, now: string): PeerHealth {
+  const { state, newEvents, reason, heads = before.heads, alarms } = outcome;
+  const reached = state !== 'down';
+  return {
+    state,
+    since: before.since ?? (reached ? now : null),
+    lastContact: reached ? now : before.lastContact,
+    lastNewEvent: newEvents > 0 ? now : before.lastNewEvent,
+    reason: reason === undefined ? undefined : `${reason.code}: ${reason.detail}`,
+    heads,
+    alarms: reached ? alarms : before.alarms,
+    holds: before.holds,
+  };
+}
+
+function memoryOf({ since, lastContact, lastNewEvent, holds }: PeerHealth): RememberedPeer {
+  return { since, lastContact, lastNewEvent, holds };
 }
 
 /** The address of a socket as one to dial; undefined for one that means something on its own link only. Pure. */

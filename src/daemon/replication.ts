@@ -10,11 +10,13 @@ export type SyncWanted = NonNullable<Params<'append'>['sync']>;
 
 type Mesh = Pick<Engine, 'charter' | 'identity' | 'peers' | 'peerBook' | 'beliefs'>;
 
-/** Peers whose last word was that they hold this line of our own log. */
+/** Peers whose last word was that they hold this line of our own log; of those not asked in this process, an earlier word. */
 export function holdersOfOwn({ charter, identity, peerBook, beliefs }: Mesh, seq: number): readonly string[] {
   const { host } = identity;
   return peersOf(charter(), host).filter((peer) => {
-    const tip = peerBook.said(peer)?.heads[host];
+    const said = peerBook.said(peer);
+    if (said === undefined) return (peerBook.of(peer)?.holds ?? 0) >= seq;
+    const tip = said.heads[host];
     return tip !== undefined && tip.seq >= seq && beliefs.book.linkAt(host, tip.seq) === tip.link;
   });
 }

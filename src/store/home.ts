@@ -20,6 +20,7 @@ export interface Home {
   readonly lock: string;
   readonly lockNote: string;
   readonly lastHeads: string;
+  readonly peerMemory: string;
   readonly marker: string;
   /** Skips and failures of harness hooks. */
   readonly hooksLog: string;
@@ -54,6 +55,7 @@ export function homePaths(dir: string): Home {
     lock: at('memd.lock'),
     lockNote: at('memd.lock.owner'),
     lastHeads: at('last-heads.json'),
+    peerMemory: at('peers.json'),
     marker: at('machine.marker'),
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describeError } from '../../daemon/describe-error.ts';
-import type { StatusJson } from '../../daemon/api-types.ts';
+import type { PeerJson, StatusJson } from '../../daemon/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
 import { ago } from '../output.ts';
@@ -32,13 +32,29 @@ export function describeStatus(status: StatusJson, now: number): string[] {
     `  host ${status.host}, heads ${heads.join(' ') || 'none'}`,
     `  root ${status.root}`,
     `  ${counts.join(', ')}`,
-    ...status.peers.map(
-      (peer) =>
-        `  peer ${peer.host}: ${peer.state}, last contact ${when(peer.lastContact, now)}, last new event ${when(peer.lastNewEvent, now)}, ${peer.behind} behind, ${peer.ahead} ahead${peer.reason === undefined ? '' : `: ${peer.reason}`}`,
-    ),
+    ...ownLine(status),
+    ...status.peers.map((peer) => peerLine(peer, now)),
     ...status.alarms.map((alarm) => `  ALARM ${alarm.kind}: ${alarm.detail}`),
     ...status.warnings.map((warning) => `  note: ${warning}`),
   ];
+}
+
+/** What would be lost with this machine is seen before anybody relies on it. */
+function ownLine({ replicated, host }: StatusJson): string[] {
+  if (replicated === null || replicated.of === 0) return [];
+  return [`  ${host}:${replicated.seq} replicated to ${replicated.peers} of ${counted(replicated.of, 'peer')}`];
+}
+
+/** Down, behind and empty never look alike. */
+function peerLine(peer: PeerJson, now: number): string {
+  const { host, state, lastContact, lastNewEvent, behind, ahead, quietDays, reason } = peer;
+  const parts = [
+    `last contact ${when(lastContact, now)}`,
+    `last new event ${when(lastNewEvent, now)}${quietDays === undefined ? '' : ' (QUIET)'}`,
+    `${behind} behind`,
+    `${ahead} ahead`,
+  ];
+  return `  peer ${host}: ${state}, ${parts.join(', ')}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
 function when(at: string | null, now: number): string {

@@ -14,7 +14,10 @@ import { notifierFaults } from '../notify/start.ts';
 import { editedViews } from './view-edits.ts';
 import { cutsIn } from './incomplete.ts';
 import { localAlarms, type LocalAlarm } from './local-alarms.ts';
-import { countsOf, heldEvent, newestLines, standingAlarms, tipsOf } from './sound-rows.ts';
+import { clockWarnings, futureClocks, indexTime, newestEvents, newestOf, quietOf, quietWarnings } from './health.ts';
+import { countsOf, standingAlarms, tipsOf } from './sound-rows.ts';
+import { statusLine } from '../status-line.ts';
+import { holdersOfOwn } from '../replication.ts';
 
 export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
   const meta = database.meta();
@@ -25,7 +28,9 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
     ...notifierFaults(engine),
     ...foldAlarms(database),
   ];
-  const peers = peersOf(engine.charter(), engine.identity.host).map((name) => peerJson(engine, heads, name));
+  const peers = peersOf(engine.charter(), engine.identity.host).map((name) => peerJson(engine, heads, name, now));
+  const newest = newestEvents(database, heads);
+  const replicated = replicatedJson(engine, heads);
   return {
     mesh: engine.meshId,
     host: engine.identity.host,
@@ -45,21 +50,33 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
       alarms: alarms.length,
     },
     peers,
+    replicated,
     alarms,
-    warnings: warningsOf(engine, now),
+    warnings: [...warningsOf(engine, now), ...quietWarnings(peers), ...clockWarnings(futureClocks(newest, now))],
     line: statusLine({
       daemon: engine.daemon,
       hosts: peers.length + 1,
       up: peers.filter((peer) => peer.state === 'up').length + 1,
       parked: counts.parked ?? 0,
       alarms: alarms.length,
-      newest: newestEvent(database, heads),
+      behind: peers.reduce((most, { behind }) => Math.max(most, behind), 0),
+      quiet: peers.filter(({ quietDays }) => quietDays !== undefined).length,
+      replicated,
+      newest: newestOf(newest, now),
+      index: engine.daemon ? undefined : indexTime(engine),
       now,
     }),
   };
 }
 
-function peerJson(engine: Engine, heads: StoredTips, host: string): PeerJson {
+function replicatedJson(engine: Engine, heads: StoredTips): StatusJson['replicated'] {
+  const { host } = engine.identity;
+  const seq = heads[host]?.seq ?? 0;
+  if (seq === 0) return null;
+  return { seq, peers: holdersOfOwn(engine, seq).length, of: peersOf(engine.charter(), host).length };
+}
+
+function peerJson(engine: Engine, heads: StoredTips, host: string, now: number): PeerJson {
   const health = engine.peerBook.of(host);
   const theirs = health?.heads?.heads ?? {};
   const gap = (from: StoredTips, to: StoredTips): number =>
@@ -72,6 +89,7 @@ function peerJson(engine: Engine, heads: StoredTips, host: string): PeerJson {
     lastNewEvent: health?.lastNewEvent ?? null,
     behind: health?.heads === undefined ? 0 : gap(heads, theirs),
     ahead: health?.heads === undefined ? 0 : gap(theirs, heads),
+    ...(health?.state === 'up' ? quietOf(engine, host, health, now) : {}),
     ...(health?.reason === undefined ? {} : { reason: health.reason }),
   };
 }
@@ -125,47 +143,4 @@ function hookWarnings(log: readonly HookLogEntry[], now: number): string[] {
   return [
     `${counted(recent.length, 'hook run')} of the last 7 days did less than they should; the last, ${last.at}: ${harness} ${event} ${outcome}: ${why}`,
   ];
-}
-
-/** Time of the newest event that the database knows at these heads. */
-export function newestEvent(database: StateDatabase, heads: StoredTips): string | undefined {
-  const times = Object.keys(heads).flatMap((log) =>
-    newestLines(database, log, 1).map((line) => heldEvent(database, line.id).at),
-  );
-  return times.toSorted((a, b) => (a < b ? -1 : 1)).at(-1);
-}
-
-export interface StatusLineParts {
-  readonly daemon: boolean;
-  /** Hosts of the mesh, and those that answer, this one among them. */
-  readonly hosts: number;
-  readonly up: number;
-  readonly parked: number;
-  readonly alarms: number;
-  /** ISO time that the newest event claims; undefined when there is none, null when it cannot be said now. */
-  readonly newest: string | null | undefined;
-  readonly now: number;
-}
-
-/** The one line that every agent-facing surface carries, also when it is bad. */
-export function statusLine({ daemon, hosts, up, parked, alarms, newest, now }: StatusLineParts): string {
-  const parts = [
-    daemon ? `${up}/${hosts} hosts` : `NOT RUNNING, ${counted(hosts, 'host')}`,
-    newestPart(newest, now),
-    `${parked} parked`,
-    ...(alarms > 0 ? [counted(alarms, 'alarm')] : []),
-  ];
-  return `memd: ${parts.join(', ')}`;
-}
-
-function newestPart(newest: StatusLineParts['newest'], now: number): string {
-  if (newest === undefined) return 'no events yet';
-  return newest === null ? 'newest unknown' : `newest ${ageOf(newest, now)}`;
-}
-
-function ageOf(at: string, now: number): string {
-  const minutes = Math.round((now - Date.parse(at)) / 60_000);
-  if (minutes < 0) return 'claims a time in the future';
-  if (minutes < 120) return `${minutes} min ago`;
-  return minutes < 2_880 ? `${Math.round(minutes / 60)} h ago` : `${Math.round(minutes / 1_440)} d ago`;
 }

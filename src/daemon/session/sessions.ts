@@ -9,7 +9,9 @@ import { peersOf } from '../../mesh/node.ts';
 import { injectedOf, noteInjected, type InjectedRecord } from '../../store/injected-log.ts';
 import type { Answer, Params } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
-import { newestEvent, statusLine } from '../queries/status.ts';
+import { newestEvents, newestOf } from '../queries/health.ts';
+import { holdersOfOwn } from '../replication.ts';
+import { statusLine } from '../status-line.ts';
 import { sessionScope } from './session-scope.ts';
 import { createSessionViews } from './session-views.ts';
 
@@ -138,6 +140,7 @@ function liveStatusLine(engine: Engine, fold: Fold, now: number): string {
   const up = others.filter((host) => engine.peerBook.of(host)?.state === 'up').length;
   const local = engine.beliefs.book.cuts().length + engine.peerBook.alarms().length + conflicts.length;
   const heads = headsOf(engine);
+  const own = heads[engine.identity.host];
   // The rows may not be written yet: that is not the same as having none.
   const unknown = Object.keys(heads).length === 0 ? undefined : null;
   return statusLine({
@@ -146,7 +149,11 @@ function liveStatusLine(engine: Engine, fold: Fold, now: number): string {
     up: up + 1,
     parked: counts.parked,
     alarms: counts.alarms + local + (engine.beliefs.headsFault() === undefined ? 0 : 1),
-    newest: newestEvent(engine.beliefs.database, heads) ?? unknown,
+    behind: 0,
+    quiet: 0,
+    replicated: own === undefined ? null : { peers: holdersOfOwn(engine, own.seq).length, of: others.length },
+    newest: newestOf(newestEvents(engine.beliefs.database, heads), now) ?? unknown,
+    index: undefined,
     now,
   });
 }

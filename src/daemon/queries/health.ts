@@ -1,0 +1,81 @@
+/**
+ * Down, behind and empty are three different answers; so is a clock that is wrong. Times that events claim are shown and
+ * never compared with each other; what is measured is measured on this host's own clock.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { clockSkewMs, quietDaysDefault } from '../../core/limits.ts';
+import { viewNames } from '../../core/views/render.ts';
+import { peersOf } from '../../mesh/node.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import type { PeerJson } from '../api-types.ts';
+import { counted } from '../counted.ts';
+import type { Engine } from '../engine.ts';
+import type { StoredTips } from '../fold-rows.ts';
+import type { PeerHealth } from '../peer-book.ts';
+import { heldEvent, newestLines } from './sound-rows.ts';
+
+const dayMs = 86_400_000;
+
+/** Whole days for which a peer that answers has had nothing new, once they are more than config.toml allows. */
+export function quietOf(
+  { config }: Pick<Engine, 'config'>,
+  host: string,
+  { lastNewEvent, since }: Pick<PeerHealth, 'lastNewEvent' | 'since'>,
+  now: number,
+): { readonly quietDays?: number } {
+  const limit = config?.quietDays.of.get(host) ?? config?.quietDays.usual ?? quietDaysDefault;
+  const start = lastNewEvent ?? since;
+  if (limit === 0 || start === null) return {};
+  const days = Math.floor((now - Date.parse(start)) / dayMs);
+  return days >= limit ? { quietDays: days } : {};
+}
+
+/** A sentence for every peer that answers and brings nothing. Pure. */
+export function quietWarnings(peers: readonly PeerJson[]): string[] {
+  return peers.flatMap(({ host, quietDays }) =>
+    quietDays === undefined
+      ? []
+      : [`${host} answers, and has had nothing new for ${counted(quietDays, 'day')}: is anybody writing there?`],
+  );
+}
+
+/** Claimed time of the newest line of every log. */
+export function newestEvents(database: StateDatabase, heads: StoredTips): ReadonlyMap<string, string> {
+  const entries = Object.keys(heads).flatMap((log) =>
+    newestLines(database, log, 1).map((line): [string, string] => [log, heldEvent(database, line.id).at]),
+  );
+  return new Map(entries.filter(([, at]) => at !== ''));
+}
+
+/** The latest of them that is not in the future; else this moment, since that is what a future claim can be at best. Pure. */
+export function newestOf(newest: ReadonlyMap<string, string>, now: number): string | undefined {
+  if (newest.size === 0) return undefined;
+  const past = [...newest.values()].filter((at) => Date.parse(at) <= now);
+  return past.toSorted((a, b) => (a < b ? -1 : 1)).at(-1) ?? new Date(now).toISOString();
+}
+
+/** Logs whose newest line claims to be of the future. Pure. */
+export function futureClocks(newest: ReadonlyMap<string, string>, now: number): ReadonlyMap<string, string> {
+  return new Map([...newest].filter(([, at]) => Date.parse(at) - now > clockSkewMs));
+}
+
+/** A sentence for every clock that is wrong. Nothing else comes of it. Pure. */
+export function clockWarnings(future: ReadonlyMap<string, string>): string[] {
+  return [...future].map(
+    ([log, at]) =>
+      `the newest line of ${log} claims ${at}, in the future: its clock or this host's is wrong; times decide nothing`,
+  );
+}
+
+/** When the index was last in step: when a peer was last met, or in a mesh of one when it was written. Milliseconds. */
+export function indexTime(engine: Engine): number | undefined {
+  const { identity, peerBook, home } = engine;
+  const [markdown] = viewNames;
+  const written = statSync(join(home.views, 'operator', markdown), { throwIfNoEntry: false })?.mtimeMs;
+  const met = peersOf(engine.charter(), identity.host).flatMap((peer) => {
+    const at = peerBook.of(peer)?.lastContact ?? null;
+    return at === null ? [] : Date.parse(at);
+  });
+  return written === undefined || met.length === 0 ? written : Math.max(...met);
+}

@@ -1,4 +1,5 @@
 /** What the notifying machine remembers, is told and asks for. Source: docs/operations.md, Notifications. */
+import { notifyRankMs } from '../limits.ts';
 import type { Told } from './told.ts';
 
 /** Something that a person must hear of: it stands now. `key` is its identity, the same on every host. */
@@ -66,6 +67,8 @@ export interface NotifyState {
   /** Other hosts of the mesh; and names in the order in which they are to notify, before all others. */
   readonly hosts: readonly string[];
   readonly order: readonly string[];
+  /** How much longer each further host waits. Milliseconds. */
+  readonly rankMs: number;
   readonly items: ReadonlyMap<string, Item>;
   /** How often each alarm was told as raised or cleared, as far as this host took part or saw it. */
   readonly told: Told;
@@ -77,12 +80,13 @@ export interface NotifyState {
 }
 
 export type NotifyEvent =
-  /** Everything that stands here now, the other hosts of the mesh, and the order that policy gives. */
+  /** Everything that stands here now, the other hosts of the mesh, and what policy says. */
   | {
       readonly kind: 'standing';
       readonly standing: readonly Standing[];
       readonly hosts: readonly string[];
       readonly order: readonly string[];
+      readonly rankMs?: number;
     }
   /** Peers have been asked, after a start or a sleep. `asleep`: they have to be asked anew. */
   | { readonly kind: 'ready' }
@@ -121,6 +125,7 @@ export function openNotify(start: {
     ready: false,
     hosts: [],
     order: [],
+    rankMs: notifyRankMs,
     items: new Map(),
     told: start.told,
     peers: new Map(),

@@ -98,11 +98,11 @@ function change(turn: Turn, changes: Partial<NotifyState>): void {
 /** What stands now, beside what stood before. What nobody told and is over is forgotten. */
 function takeStanding(
   turn: Turn,
-  { standing, hosts, order }: Extract<NotifyEvent, { readonly kind: 'standing' }>,
+  { standing, hosts, order, rankMs = notifyRankMs }: Extract<NotifyEvent, { readonly kind: 'standing' }>,
 ): void {
   const known = new Set(hosts);
   const peers = new Map([...turn.state.peers].filter(([name]) => known.has(name)));
-  change(turn, { hosts, order, peers });
+  change(turn, { hosts, order, rankMs, peers });
   const now = new Map(standing.map((one) => [one.key, one]));
   const before = turn.state.items.size === 0 && !turn.state.ready ? toldBefore(turn.state) : turn.state.items;
   const items = new Map<string, Item>();
@@ -129,7 +129,7 @@ function plan(turn: Turn, items: Map<string, Item>, item: Item, lagMs: number): 
   const agrees = isRaised(toldOf(turn.state, standing)) === raised;
   // What is just being told must be told as cleared afterwards.
   if (agrees && !raised && item.telling === 0) return void items.delete(standing.key);
-  const due = agrees ? undefined : (dueAt ?? turn.at + lagMs + rankOf(turn.state) * notifyRankMs);
+  const due = agrees ? undefined : (dueAt ?? turn.at + lagMs + rankOf(turn.state) * turn.state.rankMs);
   items.set(standing.key, { ...item, dueAt: due });
 }
 

@@ -3,6 +3,7 @@
  * reach a person. Nothing waits for any of it, and what fails here is told in `status`.
  */
 import type { Logger } from 'pino';
+import { notifyRankMs } from '../../core/limits.ts';
 import { readNotesText, printNotes } from '../../core/notify/notes.ts';
 import {
   openNotify,
@@ -84,7 +85,7 @@ export function createNotifying(options: NotifyingOptions): Notifying {
   const lookNow = async (): Promise<void> => {
     const fold = await engine.beliefs.fold();
     const standing = standingNow(engine, fold, machine.state().told);
-    tell({ kind: 'standing', standing, hosts: peersOf(engine.charter(), host), order: orderOf(engine) });
+    tell({ kind: 'standing', standing, hosts: peersOf(engine.charter(), host), ...policyOf(engine) });
   };
   const look = (): void => {
     if (!started || closed || !notifies) return;
@@ -231,11 +232,22 @@ function faultsOf({ notifiers }: NotifyState): readonly LocalFault[] {
   );
 }
 
-/** Names in policy `notify.order`, separated by commas: they tell before all others, in this order. */
-function orderOf(engine: Engine): readonly string[] {
-  const value = engine.charter().policy.get('notify.order')?.value;
-  return typeof value === 'string' ? value.split(',').map((name) => name.trim()) : [];
+/**
+ * Policy `notify.order`: names, separated by commas, that tell before all others, in this order. `notify.wait`: seconds
+ * that each further host waits.
+ */
+function policyOf(engine: Engine): { readonly order: readonly string[]; readonly rankMs: number } {
+  const { policy } = engine.charter();
+  const [order, wait] = ['notify.order', 'notify.wait'].map((key) => policy.get(key)?.value);
+  const seconds = typeof wait === 'number' && wait >= 1 && wait <= waitMaxSeconds ? wait : notifyRankMs / 1_000;
+  return {
+    order: typeof order === 'string' ? order.split(',').map((name) => name.trim()) : [],
+    rankMs: seconds * 1_000,
+  };
 }
+
+/** A day: a host that waits longer notifies nobody. */
+const waitMaxSeconds = 86_400;
 
 /** What a host's notes say; undefined when nothing is known of them. Notes that do not verify are none. */
 async function readNotes(engine: Engine, notes: NotesPort, host: string): Promise<PeerNotes | undefined> {

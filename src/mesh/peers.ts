@@ -79,6 +79,9 @@ export interface Peers {
   close(): Promise<void>;
 }
 
+/** How often a host that offers to be asked is asked for it, at most. */
+const askBackMs = 1_000;
+
 /** Dials nobody yet. */
 export function createPeers(options: PeersOptions): Peers {
   const { node, mayFetch = () => true } = options;
@@ -96,6 +99,7 @@ export function createPeers(options: PeersOptions): Peers {
   const tell = (event: SyncEvent): void => machine.tell(event);
   const carrier = createCarrier({ ...options, mayFetch, tell });
   const deliver = createDelivery(options, waits, carrier);
+  const askedBack = new Map<string, number>();
 
   return {
     cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false, busy = 'refuse' } = {}) => {
@@ -113,7 +117,10 @@ export function createPeers(options: PeersOptions): Peers {
     met: (peer) => tell({ kind: 'met', peer }),
     offered: (host, channel) => carrier.offered(host, channel),
     askBack(peer) {
-      if (!carrier.isOpen(peer)) tell({ kind: 'reconnect', peer });
+      // Who comes again and again is heard once a second; the schedule comes anyway.
+      if (carrier.isOpen(peer) || performance.now() - (askedBack.get(peer) ?? -Infinity) < askBackMs) return;
+      askedBack.set(peer, performance.now());
+      tell({ kind: 'reconnect', peer });
     },
     serveWith: (serve) => carrier.serveWith(serve),
     beforeAppend: () => {

@@ -61,6 +61,8 @@ export interface SshServerOptions {
   /** How long a connection may have no session, and a session no command, for tests; default 5 min and 10 s. */
   readonly idleMs?: number;
   readonly sessionGraceMs?: number;
+  /** Between two keepalives, for tests; default 15 s. */
+  readonly keepaliveMs?: number;
 }
 
 export interface SshServer {
@@ -114,7 +116,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
       hostKeys: [options.hostKey],
       algorithms: sshAlgorithms,
       ident: sshIdent,
-      keepaliveInterval: keepaliveIntervalMs,
+      keepaliveInterval: options.keepaliveMs ?? keepaliveIntervalMs,
       keepaliveCountMax: keepaliveMissesMax,
     },
     (connection, info) => greet(door, connection, guestKey(info.ip, info.port)),

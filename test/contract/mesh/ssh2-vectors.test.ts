@@ -1,5 +1,6 @@
 /** Outside vectors for the ssh server: raw bytes before login, and every kind of request after it. */
 import { connect } from 'node:net';
+import { duplexPair } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { expect, test } from 'vitest';
 import { parseExecRequest } from '../../../src/mesh/exec-request.ts';
@@ -28,6 +29,12 @@ function run(client: Client, command: string, env: Record<string, string> = {}):
       channel.on('close', (code?: number | null) => resolve({ code, stdout, stderr }));
       channel.end('0000');
     });
+  });
+}
+
+function open(client: Client, command: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    client.exec(command, (error, channel) => (error === undefined ? resolve(channel) : reject(error)));
   });
 }
 
@@ -72,13 +79,38 @@ withOutsideVectors('ssh2', (folder) => {
     expect(process.memoryUsage().rss).toBeLessThan(600 * 1_048_576);
   }, 60_000);
 
+  test(`the same bytes beside a watch and an offer that are open, and over a channel of ours: nobody is disturbed`, async () => {
+    let heads = 'heads';
+    const { server } = await serveAlpha({ loginGraceMs: 400, heads: () => heads, onServeBack: () => undefined });
+    const client = await login(server);
+    const watch = await open(client, 'memd watch');
+    let news = '';
+    watch.on('data', (data: Buffer) => (news += data.toString('latin1')));
+    await open(client, 'memd serve-back');
+    await Promise.all(
+      raw.map(async (item) => {
+        const [ours, theirs] = duplexPair();
+        const ended = new Promise((resolve) => ours.once('close', resolve));
+        server.serveOver(ours);
+        theirs.on('error', () => undefined).resume();
+        theirs.write(bytesOf(item));
+        await ended;
+      }),
+    );
+    heads = 'other heads';
+    server.tell();
+    await expect.poll(() => news).toBe('heads\nother heads\n');
+    expect(server.connections()).toBe(1);
+    expect(await run(client, 'memd heads')).toMatchObject({ code: 0, stdout: 'other heads\n' });
+  }, 60_000);
+
   const requests = readOutsideJson(folder, 'exec-commands.json') as {
     exec_commands: { cmd: string; right: string; why: string }[];
     env_requests: { key: string; val: string; right: string }[];
     other_requests: { type: string; right: string }[];
   };
 
-  test(`commands (${requests.exec_commands.length} cases): two are served, every other starts nothing`, async () => {
+  test(`commands (${requests.exec_commands.length} cases): every one that is not ours starts nothing`, async () => {
     const server = await serve();
     let client = await login(server);
     for (const { cmd, right } of requests.exec_commands) {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { expect, describe, onTestFinished, test } from 'vitest';
 import {
@@ -11,11 +12,16 @@ import {
 } from '../../../src/mesh/ssh-server.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
+import { logIn, serveAlpha } from './door.ts';
 import { charterEntry, charterHosts, keyFile, testHost } from './hosts.ts';
 
 const alpha = testHost('alpha');
 const beta = testHost('beta');
 const stranger = testHost('stranger');
+
+const hasIpv6 = Object.values(networkInterfaces()).some(
+  (list) => list?.some(({ address }) => address === '::1') === true,
+);
 
 interface Ran {
   readonly code: number | null;
@@ -257,6 +263,18 @@ describe('listening', () => {
     const first = await startRig();
     const second = await startRig({ listen: { address: '127.0.0.1', port: first.server.port } });
     expect(second.server.port).toBeGreaterThan(first.server.port);
+  });
+
+  test.skipIf(!hasIpv6)('[::] is reached over IPv4 and over IPv6 (skipped on a machine without)', async () => {
+    const { server } = await serveAlpha({ listen: { address: '::', port: 0 } });
+    for (const host of ['127.0.0.1', '::1']) {
+      const client = await logIn(server, { host });
+      expect(server.connections()).toBe(1);
+      const gone = new Promise((resolve) => client.once('close', resolve));
+      client.end();
+      await gone;
+      await expect.poll(() => server.connections()).toBe(0);
+    }
   });
 
   test('an address that is not ours is an operating error that says what to do', async () => {

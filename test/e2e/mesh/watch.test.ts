@@ -1,13 +1,11 @@
 /** What is kept open over a connection: `memd watch` and `memd serve-back`, between real nodes over real ssh. */
-import type { AddressInfo } from 'node:net';
-import ssh2, { type ClientChannel, type ServerChannel } from 'ssh2';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Client, ClientChannel } from 'ssh2';
+import { describe, expect, test, vi } from 'vitest';
 import { watchLinesMax } from '../../../src/core/limits.ts';
-import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
-import { printHeads } from '../../../src/mesh/heads.ts';
-import { craig, hostRevoke, testKey } from '../../lib/trust-ops.ts';
+import { craig, hostRevoke } from '../../lib/trust-ops.ts';
 import { logIn, serveAlpha } from './door.ts';
-import { hostKeys, introduce, meshId, startNode, type TestNode } from './node.ts';
+import { headsFor, say, serveAs, wireTo, type Impostor } from './impostor.ts';
+import { introduce, meshId, startNode, type TestNode } from './node.ts';
 
 const soon = { timeout: 10_000, interval: 5 };
 
@@ -19,14 +17,25 @@ async function until(condition: () => boolean, what: string): Promise<void> {
 
 const holds = (node: TestNode, log: string, seq: number): boolean => node.tips.get(log)?.seq === seq;
 
+function exec(client: Client, command: string): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    client.exec(command, (error, opened) => (error === undefined ? resolve(opened) : reject(error)));
+  });
+}
+
+async function statusOf(channel: ClientChannel): Promise<{ code: unknown; said: string }> {
+  let said = '';
+  channel.stderr.on('data', (data: Buffer) => (said += data.toString('utf8')));
+  const code = await new Promise((resolve) => channel.on('close', resolve).resume());
+  return { code, said };
+}
+
 describe('memd watch', () => {
   test('a line is sent at once, and again at every change, however fast they come one for many', async () => {
     let heads = 'one';
     const { server } = await serveAlpha({ heads: () => heads });
     const client = await logIn(server);
-    const channel = await new Promise<ClientChannel>((resolve, reject) => {
-      client.exec('memd watch', (error, opened) => (error === undefined ? resolve(opened) : reject(error)));
-    });
+    const channel = await exec(client, 'memd watch');
     const lines: string[] = [];
     channel.on('data', (data: Buffer) => lines.push(...data.toString('utf8').split('\n').filter(Boolean)));
     await until(() => lines.length === 1, 'the first line');
@@ -49,9 +58,7 @@ describe('memd watch', () => {
       },
     });
     const client = await logIn(server);
-    const channel = await new Promise<ClientChannel>((resolve, reject) => {
-      client.exec('memd watch', (error, opened) => (error === undefined ? resolve(opened) : reject(error)));
-    });
+    const channel = await exec(client, 'memd watch');
     channel.pause();
     const marks = Array.from({ length: 12 }, (_, index) => `${index} `.padEnd(900_000, 'x'));
     for (const mark of marks) {
@@ -116,49 +123,31 @@ describe('memd watch', () => {
 
   test('a flood of news is a cycle now and then, and then not listened to; the peer is marked, and goes on', async () => {
     const beta = await startNode('beta', { live: true });
-    const flood = await serveFlood(beta.mesh.trust());
-    beta.addresses.set('alpha', `ssh://127.0.0.1:${flood.port}`);
+    const flood = await serveFlood(beta);
+    beta.addresses.set('alpha', flood.impostor.url);
     await beta.cycle('alpha');
     await flood.ended;
     expect(flood.lines()).toBeGreaterThan(watchLinesMax);
     expect(beta.outcomes.length).toBeLessThan(100);
     const [outcome] = await beta.cycle('alpha');
     expect(outcome).toMatchObject({ state: 'up', alarms: [{ code: 'WATCH_FLOOD', peer: 'alpha' }] });
-    expect(flood.watches(), 'it is not watched again').toBe(1);
+    expect(flood.impostor.commands.filter((command) => command === 'memd watch')).toHaveLength(1);
   });
 });
 
 /** Something with alpha's key that answers `memd heads`, and floods whoever watches. */
-async function serveFlood(trust: { hash: string; kept: string }): Promise<{
-  port: number;
+async function serveFlood(beta: TestNode): Promise<{
+  impostor: Impostor;
   lines: () => number;
-  watches: () => number;
   ended: Promise<void>;
 }> {
-  let [lines, watches] = [0, 0];
+  let lines = 0;
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const answer = (): string => {
-    const version = `flood ${(lines += 1)}`;
-    const said = {
-      mesh: meshId,
-      host: 'alpha',
-      heads: {},
-      trust: { ...trust, oid: '1'.repeat(40) },
-      addresses: {},
-      version,
-    };
-    return `${printHeads(said)}\n`;
-  };
-  const run = (channel: ServerChannel, command: string): void => {
-    channel.on('error', () => undefined).resume();
-    if (command === 'memd heads') {
-      channel.write(answer());
-      channel.exit(0);
-      return void channel.end();
-    }
+  const answer = (): string => headsFor(beta, 'alpha', { version: `flood ${(lines += 1)}` });
+  const impostor = await serveAs('alpha', (command, channel) => {
+    if (command === 'memd heads') return say(channel, answer());
     if (command !== 'memd watch') return void channel.close();
-    watches += 1;
     const timer = setInterval(() => {
       for (let burst = 0; burst < 20; burst += 1) channel.write(answer());
     }, 5);
@@ -166,16 +155,8 @@ async function serveFlood(trust: { hash: string; kept: string }): Promise<{
       clearInterval(timer);
       end();
     });
-  };
-  const hostKey = ed25519PrivatePem(testKey((hostKeys['alpha'] ?? 0) + 1_000).seed, 'alpha');
-  const server = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
-    connection.on('error', () => undefined);
-    connection.on('authentication', (context) => context.accept());
-    connection.on('session', (accept) => accept().on('exec', (take, _refuse, { command }) => run(take(), command)));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  onTestFinished(() => void server.close());
-  return { port: (server.address() as AddressInfo).port, lines: () => lines, watches: () => watches, ended };
+  return { impostor, lines: () => lines, ended };
 }
 
 describe('memd serve-back', () => {
@@ -213,5 +194,58 @@ describe('memd serve-back', () => {
     alpha.server.expel();
     await until(() => alpha.server.connections() === 0, 'nobody is connected to alpha');
     expect((await alpha.cycle('beta'))[0]).toMatchObject({ reason: { code: 'NOT_ENROLLED' } });
+  });
+});
+
+describe('limits after login', () => {
+  test('a watch, an offer and two commands are the four channels of a connection; a second of either is refused', async () => {
+    const { server } = await serveAlpha({ onServeBack: () => undefined });
+    const client = await logIn(server);
+    await exec(client, 'memd watch');
+    await exec(client, 'memd serve-back');
+    expect(await statusOf(await exec(client, 'memd watch'))).toEqual({ code: 1, said: 'memd: watched already\n' });
+    expect(await statusOf(await exec(client, 'memd serve-back'))).toMatchObject({ code: 1 });
+    await exec(client, "git-upload-pack '/log'");
+    await exec(client, "git-upload-pack '/log'");
+    await expect(exec(client, 'memd heads')).rejects.toThrow('Channel open failure');
+  });
+
+  test('a host that does not ask back refuses the offer; the connection goes on', async () => {
+    const { server } = await serveAlpha();
+    const client = await logIn(server);
+    const refused = await statusOf(await exec(client, 'memd serve-back'));
+    expect(refused).toEqual({ code: 1, said: 'memd: refused: nobody asks back here\n' });
+    expect((await statusOf(await exec(client, 'memd heads'))).code).toBe(0);
+  });
+
+  test('a connection without a session is ended after a while, one that watches is not', async () => {
+    const { server } = await serveAlpha({ idleMs: 300 });
+    const [idle, watching] = [await logIn(server), await logIn(server)];
+    await exec(watching, 'memd watch');
+    const ended = new Promise((resolve) => idle.on('close', resolve));
+    await ended;
+    expect(server.connections()).toBe(1);
+    expect((await statusOf(await exec(watching, 'memd heads'))).code).toBe(0);
+  });
+
+  test('a session that never asks for anything ends its connection', async () => {
+    const { server } = await serveAlpha({ sessionGraceMs: 200 });
+    const client = await logIn(server, { strictVendor: false });
+    // Below the interface of ssh2, which never opens a session without asking for something.
+    (
+      client as unknown as { _protocol: { session(id: number, window: number, packet: number): void } }
+    )._protocol.session(0, 2 ** 20, 2 ** 15);
+    await new Promise((resolve) => client.on('close', resolve).on('error', () => undefined));
+    await expect.poll(() => server.connections()).toBe(0);
+  });
+
+  test('a connection that fell silent is noticed by keepalive, on a host that only serves too', async () => {
+    const { server } = await serveAlpha({ keepaliveMs: 100 });
+    const wire = await wireTo(server.port);
+    const client = await logIn(server, { port: Number(new URL(wire.url).port) });
+    await exec(client, 'memd watch');
+    expect(server.watchers()).toBe(1);
+    wire.silence();
+    await expect.poll(() => [server.connections(), server.watchers()], { timeout: 10_000 }).toEqual([0, 0]);
   });
 });

@@ -77,3 +77,14 @@ test('what was proven of our own log stays so, whatever the peer says later; a m
   book.note({ peer: 'beta', state: 'down', newEvents: 0, lines: {}, trustAdded: [], alarms: [] }, 'now');
   expect(book.proofs()).toEqual([{ peer: 'beta', line }]);
 });
+
+test('a peer that answers and never has anything new is not one that had: three answers, not one', () => {
+  const book = createPeerBook();
+  book.note({ ...up('beta', heads('beta', {})), newEvents: 2 }, '2026-07-01T00:00:00.000Z');
+  for (let day = 2; day < 5; day += 1) book.note(up('beta', heads('beta', {})), `2026-07-0${day}T00:00:00.000Z`);
+  expect(book.of('beta')).toMatchObject({
+    state: 'up',
+    lastContact: '2026-07-04T00:00:00.000Z',
+    lastNewEvent: '2026-07-01T00:00:00.000Z',
+  });
+});

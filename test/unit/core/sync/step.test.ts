@@ -198,6 +198,40 @@ describe('watching', () => {
   });
 });
 
+describe('beside any question', () => {
+  test('what was seen of a peer is told with its next cycles, until it is over or forgotten; the peer stays up', () => {
+    const bench = syncBench(['beta']);
+    const alarm = { code: 'WATCH_FLOOD', peer: 'beta', detail: 'x' } as const;
+    const cycle = (): unknown => {
+      bench.ask(['beta']);
+      const outcome = bench.heads('beta').find(({ kind }) => kind === 'outcome');
+      return outcome?.kind === 'outcome' ? [outcome.outcome.state, outcome.outcome.alarms] : undefined;
+    };
+    bench.tell({ kind: 'remark', peer: 'beta', code: 'WATCH_FLOOD', alarm });
+    expect([cycle(), cycle()]).toEqual([
+      ['up', [alarm]],
+      ['up', [alarm]],
+    ]);
+    bench.at += 600_000;
+    expect(cycle()).toEqual(['up', []]);
+    bench.tell({ kind: 'remark', peer: 'beta', code: 'WATCH_FLOOD', alarm });
+    bench.tell({ kind: 'remark', peer: 'beta', code: 'WATCH_FLOOD', alarm: undefined });
+    expect(cycle()).toEqual(['up', []]);
+    bench.tell({ kind: 'remark', peer: 'nobody', code: 'WATCH_FLOOD', alarm });
+    expect(bench.state.peers.has('nobody')).toBe(false);
+  });
+
+  test('a connection that broke is made again at once, whatever the back-off; a peer at work is left alone', () => {
+    const bench = syncBench(['beta']);
+    bench.ask(['beta']);
+    expect(short(bench.tell({ kind: 'reconnect', peer: 'beta' }))).toEqual([]);
+    bench.fault('beta', 'UNREACHABLE');
+    expect(short(bench.tell({ kind: 'reconnect', peer: 'beta' }))).toEqual(['ask-heads beta']);
+    bench.fault('beta', 'UNREACHABLE');
+    expect(short(bench.tell({ kind: 'reconnect', peer: 'nobody' }))).toEqual([]);
+  });
+});
+
 describe('the schedule', () => {
   test('leaves a peer that cannot be reached alone, twice as long each time, five minutes at most; others as ever', () => {
     const bench = syncBench(['beta', 'gamma']);

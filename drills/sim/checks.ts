@@ -1,5 +1,5 @@
 /** What must hold at every step, whatever happens. Judged from what really happened, not from what hosts think. */
-import { readState, type Fold } from '../../src/core/fold/fold.ts';
+import { readState } from '../../src/core/fold/fold.ts';
 import { parseLine } from '../../src/core/line.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import type { Effect } from '../../src/core/sync/vocabulary.ts';
@@ -112,7 +112,7 @@ export function checkWhole(host: SimHost): void {
   const { memory } = host;
   if (memory === undefined) return;
   const { charter, hash } = memory.trust;
-  require(dumpWhole(foldAnew(memory)) === dumpWhole(memory.fold), () =>
+  require(dumpFold(foldAnew(memory)) === dumpFold(memory.fold), () =>
     `equality: the fold of ${host.node} is another one than from nothing`);
   const broken = brokenSignedPromise(memory.fold, charter);
   require(broken === undefined, () => `signed truth: ${host.node}: ${broken}`);
@@ -121,14 +121,6 @@ export function checkWhole(host: SimHost): void {
   const oracle = dumpOracle(charter, lines, { ports: simPorts, trust: hash });
   require(dumpComparable(memory.fold) === oracle, () =>
     `oracle: the fold of ${host.node} is not what docs/fold.md says`);
-}
-
-/**
- * Of two purges of one event that say the same, the incremental fold names the one that it knew first, the other fold the
- * lower op. It is told in the view of the event and is not in the root.
- */
-function dumpWhole(fold: Fold): string {
-  return dumpFold(fold).replace(/"purge":\{"op":"[0-9a-f]{64}"/g, '"purge":{');
 }
 
 /** The oracle is slow on purpose. */

@@ -140,7 +140,7 @@ function requireStructure(host: BenchHost, name: string): void {
   const lines = text.split('\n');
   const shapes = [
     /^$/,
-    /^# [A-Z][a-z]+( [a-z]+)*$/,
+    /^# [A-Z][a-z]+(,? [a-z]+)*$/,
     /^## ([A-Z][a-z]+|(UNRESOLVED )?`[a-z][a-z0-9-]*\/[a-z0-9._:/-]+`.*)$/,
     /^- /,
     /^\(none\)$/,

@@ -28,6 +28,7 @@ export function charterChange(
   if (classes.size > 0) addOfClasses(fold, classes, events);
   const stretches = changedStretches(before.authority.stretches, after.authority.stretches);
   if (stretches.size > 0) addWithin(fold, stretches, events);
+  addPurgedByAnother(fold, after.charter, events);
   return { signers, events };
 }
 
@@ -64,6 +65,14 @@ function changedNames(before: Named, after: Named): ReadonlySet<string> {
 function addOfClasses(fold: Fold, classes: ReadonlySet<string>, events: Set<EventNode>): void {
   for (const family of fold.subjects.values()) {
     if (classes.has(family.className)) for (const node of family.events) events.add(node);
+  }
+}
+
+/** Of two purges that say the same the lower op has the say: what is told of the event names another op now. */
+function addPurgedByAnother(fold: Fold, { purges }: Charter, events: Set<EventNode>): void {
+  for (const [id, { op }] of purges) {
+    const node = fold.nodes.get(id);
+    if (node !== undefined && node.purge !== null && node.purge.op !== op) events.add(node);
   }
 }
 

@@ -113,6 +113,7 @@ export function setCharter(fold: Fold, charter: Charter, trust: string): Changed
   Object.assign(fold, { charter, trust, ...authorityOf({ charter, links: fold.links }) });
   plantCharter(fold);
   if (change.events.size === 0) return { subjects: new Set() };
+  for (const node of change.events) if (node.purge !== null) node.purge = charter.purges.get(node.id) ?? node.purge;
   for (const node of change.events) rejudgeApprovals(fold, node, (signer) => change.signers.has(signer));
   const moved = new Set<Observation>();
   const touched = resettle(fold, change.events, moved);

@@ -69,6 +69,21 @@ describe('T5: purged events', () => {
     expect(eventView(empty, retract)).toMatchObject({ status: 'purged', lines: [], level: 'signed' });
   });
 
+  test('of two purges that say the same, the one that the charter names now is told, as by a fold from nothing', () => {
+    const world = newWorld();
+    const id = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const later = charterPurging(world, id, 'unsigned');
+    const purge = later.purges.get(id);
+    const lower = {
+      ...later,
+      purges: new Map([[id, { ...purge, op: '0'.repeat(64), reason: 'legal' }]]),
+    } as typeof later;
+    const { fold, view } = beliefsOf(world, later);
+    expect([...setCharter(fold, lower, trust).subjects]).toEqual(['note/one']);
+    expect(view(id)).toEqual(beliefsOf(world, lower).view(id));
+    expect(view(id).purge).toMatchObject({ op: '0'.repeat(64), reason: 'legal' });
+  });
+
   test('an unsigned skeleton says nothing for a host in whose log the event does not stand', () => {
     const world = newWorld();
     const claim = world.say('beta', 'assert', 'note/one', { value: 'v1' });

@@ -2,7 +2,7 @@
  * What the charter says in a random history: signers who were revoked, with marks that are right, wrong or out of reach;
  * delegations; hosts with new keys; purges.
  */
-import { eventId, type Kind } from '../../src/core/event.ts';
+import { eventId, type Body, type Kind } from '../../src/core/event.ts';
 import { skeletonOf } from '../../src/core/fold/skeleton.ts';
 import { usualCharter, type CharterInput, type DelegationInput, type Marks, type PurgeInput } from './fold-builders.ts';
 import { hosts, pick, randomBody, type Random, type Step } from './fold-histories.ts';
@@ -90,7 +90,16 @@ function randomDelegations(
   });
 }
 
-/** Skeletons of events, some of which no log carries any more; a purger who had not seen an approval calls it unsigned. */
+/** Up to two ids of events, whatever came first: a skeleton can close a circle, which no body can. */
+function idsAmong(random: Random, known: readonly Body[]): readonly string[] {
+  const picked = Array.from({ length: Math.floor(random() * 3) }, () => eventId(pick(random, known)));
+  return [...new Set(picked)].toSorted();
+}
+
+/**
+ * Skeletons of events, some of which no log carries any more; a purger who had not seen an approval calls it unsigned, and
+ * one in five names events that the body did not name.
+ */
 function randomPurges(random: Random, steps: readonly Step[]): readonly PurgeInput[] {
   if (steps.length === 0) return [];
   const chosen = new Map<string, PurgeInput>();
@@ -102,7 +111,8 @@ function randomPurges(random: Random, steps: readonly Step[]): readonly PurgeInp
     const below = pick(random, ['unsigned', 'unsigned', 'delegated'] as const);
     const level = isSigned && random() < 0.9 ? 'signed' : below;
     const scopes = random() < 0.6 ? ['*'] : [body.subject];
-    chosen.set(eventId(body), { target: skeletonOf(body, level), scopes });
+    const lies = random() < 0.2 ? { supersedes: idsAmong(random, known), basis: idsAmong(random, known) } : {};
+    chosen.set(eventId(body), { target: { ...skeletonOf(body, level), ...lies }, scopes });
   }
   return [...chosen].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, purge]) => purge);
 }

@@ -102,6 +102,14 @@ function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
 /** A promise that a state breaks, or nothing. */
 export type Broken = string | undefined;
 
+/** True iff one event names another, however indirectly: a skeleton that closes a circle has no say there (R0.5 e). */
+function leadsTo(fold: Fold, from: string, to: string, seen = new Set<string>()): boolean {
+  if (from === to || seen.has(from)) return from === to;
+  const view = eventView(fold, from);
+  const { supersedes = [], basis = [] } = view?.purge?.target ?? view?.body ?? {};
+  return [...supersedes, ...basis].some((next) => leadsTo(fold, next, to, seen.add(from)));
+}
+
 /** S1 and S5, judged from the lines alone: they know nothing of edges but what signers signed. */
 export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   const views = viewsOf(fold).filter(({ body }) => body !== null);
@@ -122,7 +130,10 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
   for (const { scopes: reach, target } of purged) {
     // One that is held for its class or audience does nothing, as before it was purged.
     if (!['assert', 'lesson', 'retract'].includes(target.kind) || fold.nodes.get(target.id)?.held !== null) continue;
-    for (const id of target.supersedes) if (scopeCovers(reach, eventView(fold, id)?.subject ?? '?')) dead.add(id);
+    for (const id of target.supersedes) {
+      const isReached = scopeCovers(reach, eventView(fold, id)?.subject ?? '?');
+      if (isReached && !leadsTo(fold, id, target.id)) dead.add(id);
+    }
   }
   const live = said.filter((view) => isClaim(view) && !dead.has(view.id));
   for (const record of readState(fold).records.values()) {

@@ -146,8 +146,13 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
 
   // R2
   const known = (ids: readonly string[] = []): Ev[] => ids.flatMap((id) => evs.get(id) ?? []);
-  const cites = (ev: Ev): Ev[] => known(ev.body?.basis);
-  const names = (ev: Ev): Ev[] => known(ev.body?.supersedes);
+  const refersTo = (ev: Ev): Ev[] => known([...(ev.body?.supersedes ?? []), ...(ev.body?.basis ?? [])]);
+  const leadsTo = (from: Ev, to: Ev, seen = new Set<Ev>()): boolean =>
+    from === to || (!seen.has(from) && refersTo(from).some((next) => leadsTo(next, to, seen.add(from))));
+  const kept = (ev: Ev, ids: readonly string[] = []): Ev[] =>
+    known(ids).filter((other) => ev.purge === undefined || !leadsTo(other, ev)); // R0.5 e
+  const cites = (ev: Ev): Ev[] => kept(ev, ev.body?.basis);
+  const names = (ev: Ev): Ev[] => kept(ev, ev.body?.supersedes);
   const quarantined = (ev: Ev): boolean =>
     ev.body !== null && ev.level < 2 && (ev.body.lineage === 'untrusted' || cites(ev).some(quarantined));
   for (const ev of all.filter(quarantined)) {

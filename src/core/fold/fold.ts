@@ -8,6 +8,7 @@ import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { charterLeaves, emptyTree, purgeSays, rootOf, setLeaf } from '../root.ts';
 import { approvalNamespace, approvalVerdict, type Charter } from '../trust/charter.ts';
 import { charterChange } from './charter-change.ts';
+import { cutCircles } from './circles.ts';
 import { keyNumber, purgedKeyNumber } from './claims.ts';
 import { evaluateSubject } from './evaluate.ts';
 import {
@@ -94,6 +95,7 @@ export function foldLines(fold: Fold, lines: Iterable<FoldLine>): Changed {
     node.mark = mark;
     touched.push(node);
   }
+  for (const node of cutCircles(fold, touched)) touched.push(node);
   for (const node of touched) settleNode(fold, node);
   const moved = new Set<Observation>();
   for (const node of touched) takeObserve(fold.observations, node, moved);
@@ -177,6 +179,7 @@ function plantSkeletons(fold: Fold): void {
     takePurge(fold, node);
     planted.push(node);
   }
+  cutCircles(fold, planted);
   for (const node of planted) settleNode(fold, node);
   evaluate(fold, new Set(fold.subjects.keys()));
 }

@@ -22,7 +22,7 @@ export function settleLineage(node: EventNode): Lineage {
   return node.lineage ?? 'clean';
 }
 
-/** A cited event that has to be settled before this one; undefined when this one can be. Ids are hashes: no cycles. */
+/** A cited event that has to be settled before this one; undefined when this one can be. There are no circles. */
 function nextBelow(node: EventNode): EventNode | undefined {
   if (node.lineage !== undefined || isBarrier(node)) return undefined;
   return node.basis.find((cited) => cited.lineage === undefined);

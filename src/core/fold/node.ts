@@ -39,7 +39,7 @@ export interface EventNode {
   lineage: Lineage | undefined;
   /** Comparable part of a claim, numbered within its subject; -1 for every other kind. */
   key: number;
-  /** Along the `supersedes` of the body, each id once, and against it. */
+  /** Along the `supersedes` of the body, each id once, and against it; no circle (`cutCircles`). */
   targets: NodeList;
   namedBy: NodeList;
 

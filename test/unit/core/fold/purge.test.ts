@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { createFold, eventView, foldLines, readState, setCharter } from '../../../../src/core/fold/fold.ts';
 import { skeletonOf } from '../../../../src/core/fold/skeleton.ts';
 import type { Body } from '../../../../src/core/event.ts';
+import type { PurgeSkeleton } from '../../../../src/core/trust/op-types.ts';
 import {
   beliefsOf,
   fakeCharter,
   fakePorts,
   newWorld,
+  readBeliefs,
   trust,
   usualCharter,
   type Beliefs,
@@ -142,6 +144,74 @@ describe('T5: purged events', () => {
     const { fold } = beliefsOf(world);
     expect(() => setCharter(fold, charterPurging(world, id, 'unsigned'), trust)).toThrow(/made anew/);
     expect(foldLines(fold, []).subjects.size).toBe(0);
+  });
+});
+
+describe('R0.5: skeletons that close a circle', () => {
+  /** The world after events were purged with these references in place of their own. */
+  function misquoted(
+    world: World,
+    lies: Readonly<Record<string, Partial<Pick<PurgeSkeleton, 'supersedes' | 'basis' | 'level'>>>>,
+  ) {
+    const purges = Object.entries(lies).map(([id, lie]) => {
+      const body = world.lines.find((line) => line.id === id)?.body as Body;
+      return { target: { ...skeletonOf(body, 'unsigned'), ...lie } };
+    });
+    return fakeCharter({ ...usualCharter, purges });
+  }
+
+  test('a basis that leads back is passed over, on whichever way the events came', () => {
+    const world = newWorld();
+    const seen = world.say('alpha', 'assert', 'note/one', { value: 'a' }, {});
+    const between = world.say('beta', 'assert', 'note/one', { value: 'a', basis: [seen] });
+    const top = world.say('beta', 'assert', 'note/one', { value: 'a', basis: [between] });
+    const page = world.say('alpha', 'assert', 'note/two', { value: 'x', lineage: 'untrusted' });
+    const charter = misquoted(world, { [seen]: { basis: [page, top].toSorted() } });
+    const { view, fold } = beliefsOf(world, charter);
+    // What does not lead back still holds: the purged event rests on something untrusted, and so do all above it.
+    expect([seen, between, top].map((id) => view(id).status)).toEqual(['purged', 'quarantined', 'quarantined']);
+    const later = createFold(charter, trust, fakePorts);
+    for (const line of world.lines.toSorted((a, b) => (a.log === b.log ? a.seq - b.seq : a.log < b.log ? 1 : -1)))
+      foldLines(later, [line]);
+    expect(readState(later).root).toBe(readState(fold).root);
+  });
+
+  test('one that names itself, and two that name each other, are purged like any other', () => {
+    const world = newWorld();
+    const self = world.say('alpha', 'assert', 'note/one', { value: 'a' });
+    const [left, right] = ['b', 'c'].map((value) => world.say('beta', 'assert', 'note/two', { value })) as [
+      string,
+      string,
+    ];
+    const { view } = beliefsOf(
+      world,
+      misquoted(world, {
+        [self]: { supersedes: [self], basis: [self] },
+        [left]: { level: 'signed', supersedes: [right], basis: [right] },
+        [right]: { level: 'signed', supersedes: [left], basis: [left] },
+      }),
+    );
+    for (const id of [self, left, right]) expect(view(id)).toMatchObject({ status: 'purged', by: [] });
+  });
+
+  test('an edge withdraws what it names until the circle closes, and then no more', () => {
+    const world = newWorld();
+    const gone = world.say('alpha', 'retract', 'note/two', { supersedes: ['f'.repeat(64)] });
+    const link = world.say('beta', 'assert', 'note/two', { value: 'm', basis: [gone] });
+    const claim = world.say('beta', 'assert', 'note/one', { value: 'a', basis: [link] });
+    const fold = createFold(misquoted(world, { [gone]: { level: 'signed', supersedes: [claim] } }), trust, fakePorts);
+    const lines = world.lines.map((line) => (line.id === link ? { ...line, log: 'gamma', seq: 1 } : line));
+    const renumbered = lines.map((line) => (line.id === claim ? { ...line, seq: 1 } : line));
+    foldLines(
+      fold,
+      renumbered.filter(({ id }) => id !== link),
+    );
+    expect(readBeliefs(fold).view(claim)).toMatchObject({ status: 'retracted', by: [gone] });
+    foldLines(
+      fold,
+      renumbered.filter(({ id }) => id === link),
+    );
+    expect(readBeliefs(fold).view(claim)).toMatchObject({ status: 'served', by: [] });
   });
 });
 

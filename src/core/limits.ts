@@ -36,6 +36,13 @@ export const statementsKeptMax = 1_024;
 
 /** Trust ops of one mesh. Each is made by a person; 10 000 is years of a fleet. */
 export const trustOpsMax = 10_000;
+/** Files of branch `trust`: the ops, a fork-proof for each that brought a host its key, and what is not dropped yet. */
+export const trustFilesMax: number = 2 * trustOpsMax;
+/**
+ * Files of branch `trust` that the set does not keep (void ops beyond their bound, fork-proofs with a lower one beside them)
+ * before they are dropped. Some stay: a revocation that is voided in its turn makes ops count again.
+ */
+export const trustIdleFilesMax = 1_024;
 /** Ancestor ids in `prev` of one trust op. */
 export const trustPrevMax = 64;
 /** Pending trust ops (an ancestor missing) kept per peer. */

@@ -49,7 +49,7 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
       const fault = faultOf(check);
       if (fault !== undefined) found.set(branch, fault);
     };
-    note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: opCount(trust) }));
+    note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: trust.filesEver }));
     const oids = held.oids();
     for (const [host, head] of Object.entries(last.logs)) {
       // The charter says that the line was never that host's: what is there now owes nothing to it.
@@ -109,7 +109,7 @@ function headsNow(
     const head = faults.has(log) || cut.has(log) ? last.logs[log] : headOf(book, trust, log);
     return head === undefined ? [] : [[log, head] as const];
   });
-  const trustNow = trust.oid === '' ? null : { oid: trust.oid, ops: opCount(trust) };
+  const trustNow = trust.oid === '' ? null : { oid: trust.oid, ops: trust.filesEver };
   return { logs: Object.fromEntries(logs), trust: faults.has('') ? last.trust : trustNow };
 }
 
@@ -126,8 +126,4 @@ function keyOf({ charter }: TrustState, host: string, seq: number): string | und
   const spans = charter.hosts.get(host)?.spans ?? [];
   const span = spans.find(({ from, upto }) => from <= seq && (upto === null || seq <= upto));
   return span === undefined ? undefined : encodeBase64(span.key);
-}
-
-function opCount({ files }: TrustState): number {
-  return files.size;
 }

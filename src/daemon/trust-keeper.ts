@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseCanonical } from '../crypto/canonical.ts';
 import { refuse, type Result } from '../crypto/result.ts';
-import { jsonDepthMax } from '../core/limits.ts';
+import { jsonDepthMax, trustIdleFilesMax } from '../core/limits.ts';
 import {
   audienceAddBody,
   classAddBody,
@@ -32,6 +32,7 @@ import {
   emptyTrustSet,
   keptHash,
   keptOp,
+  keptOps,
   maximalOps,
   trustHash,
   type Added,
@@ -51,8 +52,10 @@ export interface TrustState {
   readonly kept: string;
   /** Commit of branch `trust`; '' before there is one. */
   readonly oid: string;
-  /** Ids of the op files of the branch. It only grows; the set may hold fewer (void ops of revoked signers are bounded). */
+  /** Ids of the op files of the branch. The set may hold fewer: void ops of revoked signers and fork-proofs are bounded. */
   readonly files: ReadonlySet<string>;
+  /** How many op files the branch has had in all: this only grows. */
+  readonly filesEver: number;
   /** Files of the branch that were no op of this mesh when it was read: an alarm, not an end. */
   readonly unreadable: readonly UnreadableOp[];
 }
@@ -80,7 +83,7 @@ export async function readTrustState(repository: Repository, meshId: string): Pr
   const damaged = dropped.filter(({ code }) => code !== 'VOID_FULL');
   unreadable.push(...damaged.map(({ id, detail }) => ({ id, detail })));
   const files = new Set(stored.ops.map(({ id }) => id));
-  return stateOf(set, { oid: stored.oid ?? '', files, unreadable });
+  return stateOf(set, { oid: stored.oid ?? '', files, filesEver: files.size + stored.dropped, unreadable });
 }
 
 /** Adds what verifies, durably. `added` is empty when nothing was new. */
@@ -95,20 +98,36 @@ export async function growTrust(
   const later = [...report.set.unsupported.keys()].filter((id) => !state.set.unsupported.has(id));
   const added = [...report.added, ...later];
   const texts = added.map((id) => ({ id, text: textOf(report.set, id) }));
+  const drop = idleFiles(state, report.set);
   const oid = await addTrustOps(repository, {
     ops: texts,
+    drop,
     author: `memd <${options.host}@${state.set.meshId}>`,
     seconds: newestSeconds(report.set, added),
   });
+  const { unreadable } = state;
   const files = new Set([...state.files, ...added]);
-  return { state: stateOf(report.set, { oid: oid ?? '', files, unreadable: state.unreadable }), report };
+  const filesEver = state.filesEver + files.size - state.files.size;
+  for (const id of drop) files.delete(id);
+  return { state: stateOf(report.set, { oid: oid ?? '', files, filesEver, unreadable }), report };
+}
+
+/**
+ * Files that the set has no use for, once there are too many: whoever has the key of a host or of a revoked signer can
+ * make lower fork-proofs and void ops without end. What cannot be judged here stays, and what waits for it.
+ */
+function idleFiles({ files, unreadable }: TrustState, set: TrustSet): readonly string[] {
+  const waiting = Array.from(set.pending.values(), ({ op }) => op.id);
+  const used = new Set([...keptOps(set), ...unreadable].map(({ id }) => id).concat(waiting));
+  const idle = [...files].filter((id) => !used.has(id));
+  return idle.length > trustIdleFilesMax ? idle : [];
 }
 
 function heldOps(set: TrustSet): readonly SupportedOp[] {
   return Array.from(set.held.values(), ({ op }) => op);
 }
 
-function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'files' | 'unreadable'>): TrustState {
+function stateOf(set: TrustSet, branch: Pick<TrustState, 'oid' | 'files' | 'filesEver' | 'unreadable'>): TrustState {
   return { set, charter: charterOf(set), hash: trustHash(set), kept: keptHash(set), ...branch };
 }
 

@@ -53,7 +53,7 @@ export async function fetchTrust(fetch: TrustFetch): Promise<Result<FetchedTrust
   const { quarantine } = fetched.value;
   try {
     const read = await readTrustCommit(quarantine.view, commit, fetch.holds);
-    return read.ok ? ok(parseFiles(read.value)) : refuse('TRUST_SHAPE', `${read.detail} (${read.code})`);
+    return read.ok ? ok(parseFiles(read.value.ops)) : refuse('TRUST_SHAPE', `${read.detail} (${read.code})`);
   } finally {
     quarantine.remove();
   }

@@ -126,12 +126,12 @@ export function checkLastHead(host: string, last: LastHead | undefined, current:
     );
 }
 
-/** The same for branch `trust`, which only grows. Errors: `BRANCH_REWOUND`. */
+/** The same for branch `trust`: `ops` is how many it has had in all, which only grows. Errors: `BRANCH_REWOUND`. */
 export function checkLastTrust(last: LastHeads['trust'], current: { oid: string | null; ops: number }): void {
   if (last === null || last.oid === current.oid || (current.oid !== null && current.ops >= last.ops)) return;
   throw new OperatingError(
     'BRANCH_REWOUND',
-    `branch trust holds ${current.ops} ops; last-heads.json saw ${last.ops} (commit ${last.oid.slice(0, 12)})`,
+    `branch trust has had ${current.ops} ops; last-heads.json saw ${last.ops} (commit ${last.oid.slice(0, 12)})`,
     {
       hint: `nothing is written until it is restored: ${restoreHint}`,
     },

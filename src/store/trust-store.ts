@@ -1,9 +1,9 @@
 /**
- * Branch `trust`: one file per trust op, `ab/<id>.json`, merged by union. The file holds the op's canonical text and a
+ * Branch `trust`: one file per trust op, `ab/<id>.json`, merged by union. Every commit names what was held then. The file holds the op's canonical text and a
  * newline. What the ops mean is decided in core; here they are texts under their ids.
  */
 
-import { commitBytesMax, trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
+import { commitBytesMax, trustFilesMax, trustOpBytesMax } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
 import {
@@ -26,10 +26,14 @@ export interface StoredTrustOp {
   readonly text: string;
 }
 
-/** The branch at one commit; `oid` null and no ops when there is no branch. Ops are sorted by id. */
+/**
+ * The branch at one commit; `oid` null and no ops when there is no branch. Ops are sorted by id. `dropped`: how many files
+ * were taken out of it so far; with those that it has this only grows, so a branch that was rewound shows.
+ */
 export interface StoredTrust {
   readonly oid: string | null;
   readonly ops: readonly StoredTrustOp[];
+  readonly dropped: number;
 }
 
 /** Bytes of one folder entry: mode, name of 69 characters, NUL, id. */
@@ -39,6 +43,12 @@ const foldersMax = 256;
 interface OpFile {
   readonly id: string;
   readonly oid: string;
+}
+
+interface OpFiles {
+  readonly files: readonly OpFile[];
+  /** As the message of the commit says. */
+  readonly dropped: number;
 }
 
 async function readFolder(
@@ -53,7 +63,7 @@ async function readFolder(
 }
 
 /** Every op file of the tree of a commit. */
-async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<readonly OpFile[], TreeFaultCode>> {
+async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result<OpFiles, TreeFaultCode>> {
   const [object] = await reader.read([commit], { type: 'commit', bytesMax: commitBytesMax });
   if (object === undefined || !object.ok)
     return object?.code === 'WRONG_TYPE'
@@ -67,7 +77,7 @@ async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result
   for (const folder of root.value) {
     if (!/^[0-9a-f]{2}$/.test(folder.name) || folder.mode !== '40000')
       return refuse('TREE_SHAPE', 'the trust root holds something else than folders 00 to ff');
-    const entries = await readFolder(reader, folder.oid, trustOpsMax);
+    const entries = await readFolder(reader, folder.oid, trustFilesMax);
     if (!entries.ok) return entries;
     for (const entry of entries.value) {
       const id = /^([0-9a-f]{64})\.json$/.exec(entry.name)?.[1];
@@ -75,9 +85,10 @@ async function listOpFiles(reader: ObjectReader, commit: string): Promise<Result
         return refuse('TREE_SHAPE', `trust folder ${folder.name} holds something else than op files`);
       files.push({ id, oid: entry.oid });
     }
-    if (files.length > trustOpsMax) return refuse('TOO_LARGE', `more than ${trustOpsMax} trust ops`);
+    if (files.length > trustFilesMax) return refuse('TOO_LARGE', `more than ${trustFilesMax} trust ops`);
   }
-  return ok(files);
+  const dropped = /\n\ntrust: .*, (\d{1,15}) dropped so far\n$/.exec(object.content.toString('latin1'))?.[1] ?? '0';
+  return ok({ files, dropped: Number(dropped) });
 }
 
 /** Ops whose files are read at a time. */
@@ -91,13 +102,14 @@ export async function readTrustCommit(
   view: ObjectView,
   commit: string,
   known?: (id: string) => boolean,
-): Promise<Result<readonly StoredTrustOp[], TreeFaultCode>> {
+): Promise<Result<Omit<StoredTrust, 'oid'>, TreeFaultCode>> {
   const reader = openReader(view);
   try {
-    const files = await listOpFiles(reader, commit);
-    if (!files.ok) return files;
-    const wanted = known === undefined ? files.value : files.value.filter((file) => !known(file.id));
-    return await readOpFiles(reader, wanted);
+    const listed = await listOpFiles(reader, commit);
+    if (!listed.ok) return listed;
+    const { files, dropped } = listed.value;
+    const ops = await readOpFiles(reader, known === undefined ? files : files.filter((file) => !known(file.id)));
+    return ops.ok ? ok({ ops: ops.value, dropped }) : ops;
   } finally {
     await reader.close();
   }
@@ -131,24 +143,25 @@ async function readOpFiles(
  */
 export async function readTrust(repository: Repository): Promise<StoredTrust> {
   const oid = readRef(repository, trustRef);
-  if (oid === null) return { oid, ops: [] };
-  const ops = await readTrustCommit(repository, oid);
-  if (!ops.ok) throw treeError('branch trust', ops);
-  return { oid, ops: ops.value };
+  if (oid === null) return { oid, ops: [], dropped: 0 };
+  const read = await readTrustCommit(repository, oid);
+  if (!read.ok) throw treeError('branch trust', read);
+  return { oid, ...read.value };
 }
 
 /**
- * Adds ops to our branch as one commit, durable on return; ops that are there already are left alone. `seconds` dates
- * the commit (the newest op's claimed time). Gives the commit; null when there is still no branch (no op given, none held).
- * Errors: as `readTrust`, `commitObjects`.
+ * Adds ops to our branch as one commit, durable on return; ops that are there already are left alone. `drop`: ids whose
+ * files go, of ops that are not kept. `seconds` dates the commit (the newest op's claimed time). Gives the commit; null
+ * when there is still no branch (no op given, none held). Errors: as `readTrust`, `commitObjects`.
  */
 export async function addTrustOps(
   repository: Repository,
-  options: { ops: readonly StoredTrustOp[]; author: string; seconds: number },
+  options: { ops: readonly StoredTrustOp[]; drop?: readonly string[]; author: string; seconds: number },
 ): Promise<string | null> {
   const expected = readRef(repository, trustRef);
-  const files = expected === null ? [] : await ownFiles(repository, expected);
-  const held = new Map(files.map((file) => [file.id, file.oid]));
+  const own: OpFiles = expected === null ? { files: [], dropped: 0 } : await ownFiles(repository, expected);
+  const held = new Map(own.files.map((file) => [file.id, file.oid]));
+  const gone = (options.drop ?? []).filter((id) => held.delete(id)).length;
   const objects: EncodedObject[] = [];
   for (const op of options.ops) {
     if (held.has(op.id)) continue;
@@ -156,8 +169,9 @@ export async function addTrustOps(
     held.set(op.id, blob.oid);
     objects.push(blob);
   }
-  if (objects.length === 0) return expected;
+  if (objects.length + gone === 0) return expected;
   const added = objects.length;
+  const dropped = own.dropped + gone;
   const root = buildTree(held, objects);
   return commitObjects(repository, {
     ref: trustRef,
@@ -166,11 +180,11 @@ export async function addTrustOps(
     tree: root,
     author: options.author,
     seconds: options.seconds,
-    message: `trust: ${added} op${added === 1 ? '' : 's'}\n`,
+    message: `trust: ${added} op${added === 1 ? '' : 's'}${dropped === 0 ? '' : `, ${dropped} dropped so far`}\n`,
   });
 }
 
-async function ownFiles(repository: Repository, commit: string): Promise<readonly OpFile[]> {
+async function ownFiles(repository: Repository, commit: string): Promise<OpFiles> {
   const reader = openReader(repository);
   try {
     const files = await listOpFiles(reader, commit);

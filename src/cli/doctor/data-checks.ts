@@ -71,8 +71,8 @@ const lastHeads: Check = {
         linkAt: (seq) => log?.links[seq - 1],
       });
     }
-    const { oid, files } = snapshot.trust;
-    checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: files.size });
+    const { oid, filesEver } = snapshot.trust;
+    checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: filesEver });
     return fine('no branch says less than it did');
   },
 };

@@ -56,11 +56,15 @@ export function offer(intake: Intake, entry: PendingOp): void {
 /** Bounds what is kept beside the counted ops, and says what became of everything. */
 export function closeIntake(intake: Intake): Added {
   const overflow = trimPending(intake);
-  const { register, unsupported, dropped, quiet } = trimVoid(intake);
+  const { register, dropped, quiet, ...trimmed } = trimVoid(intake);
   const brought = new Set(
     [...intake.pending.values()].filter(({ op }) => intake.offered.has(op.id)).map(({ op }) => op.id),
   );
-  const { meshId, forks, pending } = intake;
+  const { meshId, pending } = intake;
+  // What rests on a void op that is not kept goes with it: a thief could bring both again and again.
+  const isHeld = (id: string): boolean => register.byId.has(id);
+  const forks = new Map([...intake.forks].filter(([source]) => isHeld(source)));
+  const unsupported = new Map([...trimmed.unsupported].filter(([, { body }]) => body.prev.every(isHeld)));
   const kept = new Set([...register.byId.keys(), ...Array.from(forks.values(), ({ id }) => id)]);
   return {
     set: { meshId, held: register.byId, forks, pending, unsupported },

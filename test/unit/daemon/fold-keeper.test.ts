@@ -24,6 +24,7 @@ function trustState(): TrustState {
     kept: hash,
     oid: 'a'.repeat(40),
     files: new Set<string>(),
+    filesEver: 0,
     unreadable: [],
   };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { trustVoidMax } from '../../../src/core/limits.ts';
+import { trustIdleFilesMax, trustVoidMax } from '../../../src/core/limits.ts';
 import { signedOp, draftOp, growTrust, readTrustState, type TrustState } from '../../../src/daemon/trust-keeper.ts';
 import { trustNamespace, trustOpMessage, type TrustOp } from '../../../src/core/trust/op.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
@@ -119,6 +119,27 @@ describe('trust keeper: what is on the branch and not in the set', () => {
     const again = await readTrustState(repository, mesh);
     expect([again.unreadable, again.hash]).toEqual([[], grown.state.hash]);
     expect(again.files).toEqual(grown.state.files);
+  });
+
+  test('what a thief of a host key can make without end does not stay on the branch, and that it went is no rewind', async () => {
+    const proof = (seq: number): TrustOp => forkProof(mesh, { host: 'beta', key: 11, source: addBeta.id, seq });
+    const { repository, state } = await stateOf(addBeta);
+    const files = Array.from({ length: trustIdleFilesMax }, (_, index) => index.toString(16).padStart(64, '0'));
+    // As if each had once been the lowest: making them takes longer than the test is worth.
+    const full: TrustState = {
+      ...state,
+      files: new Set([...state.files, ...files]),
+      filesEver: state.filesEver + files.length,
+    };
+    const options = { via: 'test', host: 'alpha' };
+    const still = await growTrust(repository, full, { ...options, ops: [proof(9)] });
+    expect(still.state.files.size).toBe(state.files.size + trustIdleFilesMax + 1);
+    const less = await growTrust(repository, still.state, { ...options, ops: [proof(7)] });
+    expect([...less.state.files].toSorted()).toEqual([genesis.id, addBeta.id, proof(7).id].toSorted());
+    expect(less.state.filesEver).toBe(still.state.filesEver + 1);
+    const again = await readTrustState(repository, mesh);
+    expect([again.files, again.hash]).toEqual([less.state.files, less.state.hash]);
+    expect(again.filesEver).toBe(again.files.size + 1);
   });
 
   test('a fork-proof is stored with the ops, and a lower one beside it', async () => {

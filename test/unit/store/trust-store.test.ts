@@ -32,7 +32,7 @@ function git(repository: Repository, ...args: string[]): string {
 describe('trust branch', () => {
   test('there is none at first, and adding nothing makes none', async () => {
     const repository = await repositoryOf();
-    expect(await readTrust(repository)).toEqual({ oid: null, ops: [] });
+    expect(await readTrust(repository)).toEqual({ oid: null, ops: [], dropped: 0 });
     expect(await addTrustOps(repository, { ops: [], author, seconds: 0 })).toBeNull();
   });
 
@@ -66,13 +66,31 @@ describe('trust branch', () => {
     expect(trees.size).toBe(1);
   });
 
+  test('files of ops that are not kept go, and how many there were in all still shows', async () => {
+    const repository = await repositoryOf();
+    await addTrustOps(repository, { ops: [op('ab1'), op('ff2')], author, seconds: 1 });
+    const dropped = await addTrustOps(repository, {
+      ops: [op('cd3')],
+      drop: [op('ff2').id, 'e'.repeat(64)],
+      author,
+      seconds: 2,
+    });
+    expect(await readTrust(repository)).toEqual({ oid: dropped, ops: [op('ab1'), op('cd3')], dropped: 1 });
+    const again = await addTrustOps(repository, { ops: [], drop: [op('ab1').id], author, seconds: 3 });
+    expect(await readTrust(repository)).toEqual({ oid: again, ops: [op('cd3')], dropped: 2 });
+    expect(await addTrustOps(repository, { ops: [], drop: [op('ab1').id], author, seconds: 4 })).toBe(again);
+    await addTrustOps(repository, { ops: [op('ab1')], author, seconds: 5 });
+    expect(await readTrust(repository)).toMatchObject({ ops: [op('ab1'), op('cd3')], dropped: 2 });
+    expect(git(repository, 'fsck', '--strict')).toBe('');
+  });
+
   test('known ops are left out without being read', async () => {
     const repository = await repositoryOf();
     const oid = await addTrustOps(repository, { ops: [op('ab1'), op('ab2')], author, seconds: 0 });
     const blob = git(repository, 'rev-parse', `trust:ab/${op('ab1').id}.json`).trim();
     fs.rmSync(path.join(repository.objectDir, blob.slice(0, 2), blob.slice(2)));
     const read = await readTrustCommit(repository, oid ?? '', (id) => id === op('ab1').id);
-    expect(read).toEqual({ ok: true, value: [op('ab2')] });
+    expect(read).toEqual({ ok: true, value: { ops: [op('ab2')], dropped: 0 } });
     await expect(readTrust(repository)).rejects.toMatchObject({
       code: 'OBJECT_MISSING',
       message: expect.stringContaining(op('ab1').id),

@@ -19,6 +19,7 @@ import {
   classAdd,
   craig,
   delegation,
+  forkProof,
   genesisOf,
   hostAdd,
   hostRekey,
@@ -195,6 +196,25 @@ describe('trust: bounds', () => {
     expect(trustHash(slowly)).toBe(trustHash(whole.set));
     expect(charterOf(slowly)).toEqual(charterOf(base));
     expect(addOps(setOf(addDana, ...many), [revoke]).set.held.size).toBe(whole.set.held.size);
+  });
+
+  test('what rests on a void op that is not kept goes with it: fork-proofs, and ops of a later version', () => {
+    const hosts = Array.from({ length: trustVoidMax + 20 }, (_, index) =>
+      hostAdd(at(dana, [addDana], 4_000 + index), 'puppet', 60 + index),
+    );
+    let set = base;
+    // Each one is lower than those before it, so each is kept for a while.
+    for (const [index, { op, key }] of hosts
+      .map((op, at_) => ({ op, key: 60 + at_ }))
+      .toSorted((left, right) => (left.op.id < right.op.id ? 1 : -1))
+      .entries()) {
+      const proof = forkProof(mesh, { host: 'puppet', key, source: op.id, seq: 3 });
+      const later = otherOp(at(dana, [op], 5_000 + index), 'host-rename', { name: 'beta' });
+      ({ set } = addOps(set, [op, proof, later]));
+    }
+    expect([...set.forks.keys()].every((source) => set.held.has(source))).toBe(true);
+    expect(set.forks.size).toBe(trustVoidMax);
+    expect([...set.unsupported.values()].every(({ body }) => body.prev.every((id) => set.held.has(id)))).toBe(true);
   });
 
   test('what a void puppet approves is charged to whoever added it', () => {

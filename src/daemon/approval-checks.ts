@@ -8,7 +8,7 @@ import { portsWith, type FoldPorts } from '../core/fold/fold.ts';
 import type { Body } from '../core/event.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import { approvalNamespace, type Charter } from '../core/trust/charter.ts';
-import { trustNamespace, trustOpMessage, type SupportedOp, type TrustOp } from '../core/trust/op.ts';
+import { trustNamespace, trustOpMessage, type OfferedOp, type SupportedOp } from '../core/trust/op.ts';
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import type { SshPublicKey } from '../crypto/ssh-key.ts';
 import { verifySshsig, verifySshsigLater, type Approval, type ApprovalVerifier } from '../crypto/sshsig.ts';
@@ -111,13 +111,13 @@ export const worthCheckingAhead = 64;
  * shows when they are judged; its fingerprint says which key an op means. `held`: ops that are judged already.
  */
 export async function checkOpsAhead(
-  ops: readonly TrustOp[],
+  ops: readonly OfferedOp[],
   held: Iterable<SupportedOp> = [],
 ): Promise<ApprovalVerifier> {
   if (ops.length < worthCheckingAhead) return verifySshsig;
   const keys = new Map<string, SshPublicKey>();
   for (const op of [...held, ...ops]) {
-    if (op.unsupported !== null || op.auth === null) continue;
+    if (op.unsupported !== null || op.auth === null || op.keys === null) continue;
     for (const key of op.keys.values()) keys.set(key.fingerprint, key);
   }
   const checks = createApprovalChecks();
@@ -126,7 +126,7 @@ export async function checkOpsAhead(
   return checks.verify;
 }
 
-function* approvalsOfOps(ops: Iterable<TrustOp>, keys: ReadonlyMap<string, SshPublicKey>): Iterable<Approval> {
+function* approvalsOfOps(ops: Iterable<OfferedOp>, keys: ReadonlyMap<string, SshPublicKey>): Iterable<Approval> {
   for (const { auth, body } of ops) {
     const key = auth === null ? undefined : keys.get(auth.key);
     if (auth === null || key === undefined) continue;

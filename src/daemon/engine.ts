@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import type { TrustOp } from '../core/trust/op.ts';
+import type { OfferedOp } from '../core/trust/op.ts';
 import { keptOp, type Added } from '../core/trust/set.ts';
 import { peersOf, type MeshNode } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
@@ -384,7 +384,7 @@ function meshNode(
     readonly keys: HostKeys;
     readonly beliefs: Beliefs;
     readonly trust: () => TrustState;
-    readonly admitTrust: (ops: readonly TrustOp[], via: string) => Promise<Added>;
+    readonly admitTrust: (ops: readonly OfferedOp[], via: string) => Promise<Added>;
     readonly peerBook: PeerBook;
     readonly gate: ObjectGate;
   },

@@ -1,5 +1,5 @@
 /** The one way in for trust ops: durable first, then everything stands under the charter that they make. */
-import type { TrustOp } from '../core/trust/op.ts';
+import type { OfferedOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import { createLocks } from '../mesh/log-lock.ts';
 import type { Repository } from '../store/git/repository.ts';
@@ -19,7 +19,7 @@ export interface TrustIntakeOptions {
 }
 
 /** Adds what verifies, durably. One call at a time: each grows the set that the one before it left. */
-export type TrustIntake = (ops: readonly TrustOp[], via: string, progress?: Progress) => Promise<Added>;
+export type TrustIntake = (ops: readonly OfferedOp[], via: string, progress?: Progress) => Promise<Added>;
 
 export function createTrustIntake(options: TrustIntakeOptions): TrustIntake {
   const { repository, host, trust, grown, settle, progress } = options;

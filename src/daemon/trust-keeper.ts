@@ -23,6 +23,7 @@ import {
   finishTrustOp,
   parseTrustOp,
   type Approver,
+  type OfferedOp,
   type SupportedOp,
   type TrustBody,
   type TrustOp,
@@ -90,7 +91,7 @@ export async function readTrustState(repository: Repository, meshId: string): Pr
 export async function growTrust(
   repository: Repository,
   state: TrustState,
-  options: { readonly ops: readonly TrustOp[]; readonly via: string; readonly host: string },
+  options: { readonly ops: readonly OfferedOp[]; readonly via: string; readonly host: string },
 ): Promise<{ readonly state: TrustState; readonly report: Added }> {
   const verify = await checkOpsAhead(options.ops, heldOps(state.set));
   const report = addOps(state.set, options.ops, options.via, verify);

@@ -1,7 +1,8 @@
 /** The trust set of a peer: its branch is fetched, read for the ops that we lack, and thrown away. Ops prove themselves. */
 import { fetchSlackBytes, trustOpBytesMax, trustOpsMax } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
-import { parseTrustOp, type TrustOp } from '../core/trust/op.ts';
+import { setImmediate } from 'node:timers/promises';
+import { parseTrustForm, type OfferedOp } from '../core/trust/op.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { readTrustCommit, type StoredTrustOp } from '../store/trust-store.ts';
@@ -25,8 +26,8 @@ export interface BadTrustFile {
 }
 
 export interface FetchedTrust {
-  /** Well-formed ops that we lack; whether they are valid is for the trust set to say. */
-  readonly ops: readonly TrustOp[];
+  /** Well-formed ops that we lack, keys unread; whether they are valid is for the trust set to say. */
+  readonly ops: readonly OfferedOp[];
   readonly bad: readonly BadTrustFile[];
 }
 
@@ -53,17 +54,21 @@ export async function fetchTrust(fetch: TrustFetch): Promise<Result<FetchedTrust
   const { quarantine } = fetched.value;
   try {
     const read = await readTrustCommit(quarantine.view, commit, fetch.holds);
-    return read.ok ? ok(parseFiles(read.value.ops)) : refuse('TRUST_SHAPE', `${read.detail} (${read.code})`);
+    return read.ok ? ok(await parseFiles(read.value.ops)) : refuse('TRUST_SHAPE', `${read.detail} (${read.code})`);
   } finally {
     quarantine.remove();
   }
 }
 
-function parseFiles(files: readonly StoredTrustOp[]): FetchedTrust {
-  const ops: TrustOp[] = [];
+/** Ops parsed in one turn of the event loop. */
+const opsAtATime = 64;
+
+async function parseFiles(files: readonly StoredTrustOp[]): Promise<FetchedTrust> {
+  const ops: OfferedOp[] = [];
   const bad: BadTrustFile[] = [];
-  for (const { id, text } of files) {
-    const op = parseTrustOp(text);
+  for (const [index, { id, text }] of files.entries()) {
+    if (index % opsAtATime === 0) await setImmediate();
+    const op = parseTrustForm(text);
     if (!op.ok) bad.push({ id, detail: `${op.detail} (${op.code})` });
     else if (op.value.id !== id) bad.push({ id, detail: 'holds another op than its name says' });
     else ops.push(op.value);

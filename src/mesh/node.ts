@@ -3,7 +3,7 @@ import type { PurgedIds, VerifiedLine } from '../core/log.ts';
 import type { Heads, LogTip, SignedLine } from '../core/sync/peer.ts';
 import type { World } from '../core/sync/vocabulary.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import type { TrustOp } from '../core/trust/op.ts';
+import type { OfferedOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import { usableUpto } from '../core/trust/usable.ts';
 import type { Repository } from '../store/git/repository.ts';
@@ -63,7 +63,7 @@ export interface MeshNode {
   holdsTrustOp(id: string): boolean;
   /** Adds what verifies to the trust set and to branch `trust`, durably; `charter` is the new one when it resolves. */
   admitTrust(
-    ops: readonly TrustOp[],
+    ops: readonly OfferedOp[],
     via: string,
   ): Promise<Pick<Added, 'added' | 'pending' | 'dropped' | 'unsupported'>>;
   /** Without it, damage in our copies is a failure of this machine, and stays. */

@@ -1,12 +1,9 @@
 /** Bodies of new trust ops, from what a person asked for. Every body is checked with the table that readers use. */
-import { canonicalJson, type JsonObject } from '../../crypto/canonical.ts';
-import { sha256Hex } from '../../crypto/hash.ts';
-import { assert, ok, type Result } from '../../crypto/result.ts';
+import type { JsonObject } from '../../crypto/canonical.ts';
+import { ok, type Result } from '../../crypto/result.ts';
 import type { Kind } from '../event.ts';
-import type { Line } from '../line.ts';
 import {
   checkTrustBody,
-  parseTrustOp,
   type Approver,
   type AudienceAddBody,
   type AudienceFields,
@@ -14,7 +11,6 @@ import {
   type ClassFields,
   type DelegateBody,
   type DelegateFields,
-  type ForkProofOp,
   type GenesisBody,
   type HostAddBody,
   type HostFields,
@@ -190,27 +186,6 @@ export function delegateBody(input: Placement & DelegateFields, stamp: Stamp): R
 export function purgeBody(input: Placement & PurgeFields, stamp: Stamp): Result<PurgeBody, DraftFault> {
   const targets = input.targets.map(skeletonOf).toSorted((left, right) => byText(left.id, right.id));
   return checked({ op: 'purge', ...placementOf(input), ...stampOf(stamp), targets, reason: input.reason });
-}
-
-/**
- * The proof that a host signed two lines of one seq: needs no approval. `source`: the op that brought the key of that seq
- * (`CharterHost.spans`). Refused if the lines are not two of one place. Pure.
- */
-export function forkProofOf(
-  lines: readonly [Line, Line],
-  { mesh, source }: { readonly mesh: string; readonly source: string },
-): Result<ForkProofOp, TrustOpFault> {
-  const sorted = lines
-    .toSorted((left, right) => byText(left.link, right.link))
-    .map(({ auth, id, log, prev, seq, v, sig }) => {
-      const hash = auth === null ? null : sha256Hex(canonicalJson(auth as unknown as JsonObject));
-      return { header: { auth: hash, id, log, mesh, prev, seq, v }, sig };
-    });
-  const body = { mesh, op: 'fork-proof', prev: [source], host: lines[0].log, lines: sorted };
-  const op = parseTrustOp(canonicalJson({ body }));
-  if (!op.ok) return op;
-  assert(op.value.auth === null, 'an op without approval is a fork-proof');
-  return ok(op.value);
 }
 
 function checked<B extends TrustBody>(body: B): Result<B, DraftFault> {

@@ -3,10 +3,18 @@ import { ok, refuse, type Result } from '../../crypto/result.ts';
 import type { ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { trustOpsMax, trustPendingMax } from '../limits.ts';
 import { isLower, judgeForkProof } from './forks.ts';
-import type { ApprovedOp, ForkProofOp, TrustOp, UnsupportedOp } from './op.ts';
+import {
+  readOpKeys,
+  type ApprovedOp,
+  type ForkProofOp,
+  type OfferedOp,
+  type SupportedOp,
+  type UnreadOp,
+  type UnsupportedOp,
+} from './op.ts';
 import { admit, ancestryOf, byText, registerOf, type Register, type Standpoint } from './register.ts';
 import type { Added, DropCode, Dropped, PendingOp, TrustSet } from './set.ts';
-import { judgeGenesis, judgeOp, judgeSignature } from './validity.ts';
+import { judgeGenesis, judgeOp, judgeSignature, type KeyFault, type SignerInEffect } from './validity.ts';
 import { trimVoid } from './void.ts';
 
 /** The mutable side of one `addOps` call. `waiting`: what is set aside, by the first missing ancestor. */
@@ -91,12 +99,13 @@ function place(intake: Intake, entry: PendingOp): readonly PendingOp[] {
     intake.dropped.push({ id: op.id, code: verdict.code, detail: verdict.detail });
     return [];
   }
-  if (op.unsupported !== null) {
-    intake.unsupported.set(op.id, op);
-    intake.loud.set(op.id, op.unsupported);
+  const { op: read, place } = verdict.value;
+  if (read.unsupported !== null) {
+    intake.unsupported.set(read.id, read);
+    intake.loud.set(read.id, read.unsupported);
     return [];
   }
-  admit(intake.register, op, verdict.value);
+  admit(intake.register, read, place);
   intake.added.push(op.id);
   const woken = intake.waiting.get(op.id) ?? [];
   intake.waiting.delete(op.id);
@@ -121,17 +130,33 @@ function placeForkProof(intake: Intake, entry: PendingOp, op: ForkProofOp): read
   return [];
 }
 
-function judge(intake: Intake, op: ApprovedOp, ancestors: Uint32Array): Result<Standpoint, DropCode> {
+/** An op that a signer approved, its keys read, and where it stands. */
+interface Judged {
+  readonly op: SupportedOp | UnsupportedOp;
+  readonly place: Standpoint;
+}
+
+function judge(intake: Intake, op: ApprovedOp | UnreadOp, ancestors: Uint32Array): Result<Judged, DropCode> {
   if (intake.register.byId.size + intake.unsupported.size >= trustOpsMax)
     return refuse('SET_FULL', `the mesh has ${trustOpsMax} trust ops`);
-  if (op.body.op === 'genesis') {
-    const founder = judgeGenesis(intake.meshId, op);
-    return founder.ok ? ok({ ancestors, scopes: founder.value.fields.scopes }) : founder;
-  }
-  const signer = judgeOp(intake.register, intake.meshId, op, ancestors);
+  const approver = judgeApproval(intake, op, ancestors);
+  if (!approver.ok) return approver;
+  // Last of all: an op that no signer approved is not worth the reading of its keys.
+  const read = op.unsupported === null ? readOpKeys(op) : ok(op);
+  if (!read.ok) return read as Result<never, KeyFault>;
+  return ok({ op: read.value, place: { ancestors, scopes: approver.value.fields.scopes } });
+}
+
+function judgeApproval(
+  { register, meshId, verify }: Intake,
+  op: ApprovedOp | UnreadOp,
+  ancestors: Uint32Array,
+): Result<SignerInEffect, DropCode> {
+  if (op.body.op === 'genesis') return judgeGenesis(meshId, op);
+  const signer = judgeOp(register, meshId, op, ancestors);
   if (!signer.ok) return signer;
-  const signature = judgeSignature(op, signer.value.key, intake.verify);
-  return signature.ok ? ok({ ancestors, scopes: signer.value.fields.scopes }) : signature;
+  const signature = judgeSignature(op, signer.value.key, verify);
+  return signature.ok ? signer : signature;
 }
 
 /** Keyed by text, not id: an op with the same body and a broken approval must not take the place of the real one. */
@@ -143,7 +168,7 @@ function setAside(intake: Intake, entry: PendingOp, missing: string): void {
   else list.push(entry);
 }
 
-function missingAncestor(intake: Intake, op: TrustOp): string | undefined {
+function missingAncestor(intake: Intake, op: OfferedOp): string | undefined {
   return op.body.prev.find((id) => !intake.register.byId.has(id));
 }
 

@@ -24,7 +24,7 @@ export const trustNamespace = 'memd-trust';
 
 export type * from './op-types.ts';
 
-/** Key texts of a body and what they say: reading one costs a millisecond, so it is done once per op. */
+/** Key texts of a body and what they say: reading one costs milliseconds, so it is done once per op. */
 export type TrustKeys = ReadonlyMap<string, SshPublicKey>;
 
 /** An op of this version. `text` is its one canonical form, auth included; `id` = sha256 of the body's canonical form. */
@@ -35,6 +35,11 @@ export interface SupportedOp {
   readonly text: string;
   readonly keys: TrustKeys;
   readonly unsupported: null;
+}
+
+/** The same of which no key was read yet: reading them is dear, and what a stranger hands in is not worth it. See `readOpKeys`. */
+export interface UnreadOp extends Omit<SupportedOp, 'keys'> {
+  readonly keys: null;
 }
 
 /** Two lines of one seq, signed by one host: its own proof. Whether the key is that host's is for the trust set to say. */
@@ -60,6 +65,9 @@ export type ApprovedOp = SupportedOp | UnsupportedOp;
 
 export type TrustOp = ApprovedOp | ForkProofOp;
 
+/** What may be handed to a trust set. */
+export type OfferedOp = TrustOp | UnreadOp;
+
 /**
  * Why a text is no trust op. NOT_CANONICAL: other bytes than a writer writes (with the reason). TOO_LONG. BAD_FIELD: a
  * member is missing, unknown or malformed, or two members contradict one another. BAD_KEY: a key that is none, weak or
@@ -76,10 +84,17 @@ export type TrustOpFault =
   | 'NO_CHARTER_SIGNER';
 
 /**
- * Parses one trust op. Checks the form only; whether it is valid is a matter of its ancestry (`addOps`). Ops and key
- * types that this version cannot apply parse too, with `unsupported` set. Pure.
+ * Parses one trust op. Checks the form and the keys; whether it is valid is a matter of its ancestry (`addOps`). Ops that
+ * this version cannot apply parse too, with `unsupported` set. Pure.
  */
 export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
+  const op = parseTrustForm(text);
+  if (!op.ok) return op;
+  return op.value.unsupported === null && op.value.auth !== null ? readOpKeys(op.value) : ok(op.value);
+}
+
+/** The same without its keys: what costs milliseconds for each is left to whoever knows that a signer approved it. Pure. */
+export function parseTrustForm(text: string): Result<OfferedOp, TrustOpFault> {
   if (!fitsUtf8(text, trustOpBytesMax)) return refuse('TOO_LONG', `longer than ${trustOpBytesMax} bytes`);
   const parsed = parseCanonical(text, { depthMax: jsonDepthMax });
   if (!parsed.ok) return refuse('NOT_CANONICAL', parsed.detail);
@@ -96,6 +111,13 @@ export function parseTrustOp(text: string): Result<TrustOp, TrustOpFault> {
   return readOp(auth as unknown as Auth, body, text);
 }
 
+/** The op with its keys. Refuses BAD_KEY, KEY_REPEATED, and AUTH_MISMATCH for a genesis. Pure. */
+export function readOpKeys(op: SupportedOp | UnreadOp): Result<SupportedOp, TrustOpFault> {
+  if (op.keys !== null) return ok(op);
+  const keys = readKeys(op.body);
+  return keys.ok ? ok({ ...op, keys: keys.value }) : keys;
+}
+
 /** A body that passed its checks: its keys, or what this version cannot apply about it. */
 export type CheckedBody =
   | { readonly unsupported: null; readonly keys: TrustKeys }
@@ -106,18 +128,27 @@ export type CheckedBody =
  * `TrustBody`. Pure.
  */
 export function checkTrustBody(body: JsonObject): Result<CheckedBody, TrustOpFault> {
+  const form = checkForm(body);
+  if (!form.ok) return form;
+  if (form.value !== null) return ok({ unsupported: form.value, keys: null });
+  const keys = readKeys(body as unknown as TrustBody);
+  return keys.ok ? ok({ unsupported: null, keys: keys.value }) : keys;
+}
+
+/** Everything but the keys. @returns the name of an op that this version cannot apply, else null. */
+function checkForm(body: JsonObject): Result<string | null, TrustOpFault> {
   const op = body['op'];
   const check = typeof op === 'string' ? bodyChecks.get(op) : undefined;
   const fault = check === undefined ? stemFault(body) : check(body);
   if (fault !== undefined) return refuse('BAD_FIELD', fault);
-  if (check === undefined) return ok({ unsupported: op as string, keys: null });
+  if (check === undefined) return ok(op as string);
   // The table was checked: the shape is that of the op it names.
   const known = body as unknown as TrustBody;
   if (known.op === 'genesis' && !known.signer.scopes.includes('charter')) {
     return refuse('NO_CHARTER_SIGNER', 'the first signer needs the scope charter');
   }
   const contradiction = contradictionIn(known);
-  return contradiction === undefined ? readKeys(known) : refuse('BAD_FIELD', contradiction);
+  return contradiction === undefined ? ok(null) : refuse('BAD_FIELD', contradiction);
 }
 
 /** What two members of a body say against one another. */
@@ -185,17 +216,16 @@ export function keysOf(body: TrustBody): readonly string[] {
   }
 }
 
-function readOp(auth: Auth, body: JsonObject, text: string): Result<TrustOp, TrustOpFault> {
-  const checked = checkTrustBody(body);
-  if (!checked.ok) return checked;
+function readOp(auth: Auth, body: JsonObject, text: string): Result<OfferedOp, TrustOpFault> {
+  const form = checkForm(body);
+  if (!form.ok) return form;
   const stem = body as unknown as OpStem;
   if (stem.by.signer !== auth.signer || stem.by.key !== auth.key) {
     return refuse('AUTH_MISMATCH', 'auth and by name different approvers');
   }
   const id = sha256Hex(canonicalJson(body));
-  const { keys, unsupported } = checked.value;
-  if (keys === null) return ok({ id, auth, body: stem, text, unsupported });
-  return ok({ id, auth, body: body as unknown as TrustBody, text, keys, unsupported: null });
+  if (form.value !== null) return ok({ id, auth, body: stem, text, unsupported: form.value });
+  return ok({ id, auth, body: body as unknown as TrustBody, text, keys: null, unsupported: null });
 }
 
 function forkProof(body: JsonObject, text: string): Result<ForkProofOp, TrustOpFault> {
@@ -227,7 +257,7 @@ function otherKeysOf(body: TrustBody): readonly string[] {
 }
 
 /** Reads every key of a body. A signer may have a key of any type that approvals are verified by, a host only ed25519. */
-function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
+function readKeys(body: TrustBody): Result<TrustKeys, TrustOpFault> {
   const keys = new Map<string, SshPublicKey>();
   const texts = [...keysOf(body), ...otherKeysOf(body)];
   const signerKey = signerKeyOf(body);
@@ -246,7 +276,7 @@ function readKeys(body: TrustBody): Result<CheckedBody, TrustOpFault> {
   ) {
     return refuse('AUTH_MISMATCH', 'a genesis is approved by the signer that it names');
   }
-  return ok({ unsupported: null, keys });
+  return ok(keys);
 }
 
 function signerKeyOf(body: TrustBody): string | undefined {

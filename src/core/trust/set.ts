@@ -9,14 +9,14 @@ import { trustPrevMax } from '../limits.ts';
 import { lowestForks } from './forks.ts';
 import { closeIntake, offer, openIntake } from './intake.ts';
 import { evaluate, type Evaluation } from './items.ts';
-import type { ForkProofOp, SupportedOp, TrustOp, UnsupportedOp } from './op.ts';
+import type { ForkProofOp, OfferedOp, SupportedOp, TrustOp, UnsupportedOp } from './op.ts';
 import { byIdOrder, byText, maximalOf, registerOf, wholeView, type Held } from './register.ts';
 import { counts } from './standing.ts';
-import type { InvalidCode } from './validity.ts';
+import type { InvalidCode, KeyFault } from './validity.ts';
 
 /** An op with a missing ancestor, and the peer that brought it. */
 export interface PendingOp {
-  readonly op: TrustOp;
+  readonly op: OfferedOp;
   readonly peer: string;
 }
 
@@ -35,10 +35,10 @@ export interface TrustSet {
 }
 
 /**
- * SET_FULL: the mesh has `trustOpsMax` ops. PENDING_FULL: the peer brought too many ops whose ancestors are missing.
+ * BAD_KEY, KEY_REPEATED: a signer approved an op with keys that are none. SET_FULL: the mesh has `trustOpsMax` ops. PENDING_FULL: the peer brought too many ops whose ancestors are missing.
  * VOID_FULL: of a revoked signer, and it has more void ops than are kept.
  */
-export type DropCode = InvalidCode | 'SET_FULL' | 'PENDING_FULL' | 'VOID_FULL';
+export type DropCode = InvalidCode | KeyFault | 'SET_FULL' | 'PENDING_FULL' | 'VOID_FULL';
 
 export interface Dropped {
   readonly id: string;
@@ -72,7 +72,7 @@ export function emptyTrustSet(meshId: string): TrustSet {
  */
 export function addOps(
   set: TrustSet,
-  ops: Iterable<TrustOp>,
+  ops: Iterable<OfferedOp>,
   peer = '',
   verify: ApprovalVerifier = verifySshsig,
 ): Added {

@@ -4,8 +4,16 @@ import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { judgeArguments } from './arguments.ts';
 import { addedBy, evaluate, itemState, signerFields, type Evaluation } from './items.ts';
-import { trustNamespace, trustOpMessage, type ApprovedOp, type SignerFields, type SupportedOp } from './op.ts';
-import { viewOf, type Register } from './register.ts';
+import {
+  readOpKeys,
+  trustNamespace,
+  trustOpMessage,
+  type ApprovedOp,
+  type SignerFields,
+  type SupportedOp,
+  type UnreadOp,
+} from './op.ts';
+import { principalOf, viewOf, type Register } from './register.ts';
 import { isActive } from './standing.ts';
 
 /**
@@ -32,6 +40,9 @@ export type InvalidCode =
   | 'KEY_NOT_CURRENT'
   | 'BAD_SIGNATURE';
 
+/** What is wrong with the keys of an op that were read when a signer had approved it. */
+export type KeyFault = 'BAD_KEY' | 'KEY_REPEATED' | 'AUTH_MISMATCH';
+
 /** What the ancestors of an op know about its approver. */
 export interface SignerInEffect {
   readonly fields: SignerFields;
@@ -39,12 +50,17 @@ export interface SignerInEffect {
 }
 
 /** Verdict on the genesis of the pinned mesh: approved by the signer that it names. Pure. */
-export function judgeGenesis(meshId: string, op: ApprovedOp): Result<SignerInEffect, InvalidCode> {
+export function judgeGenesis(
+  meshId: string,
+  op: ApprovedOp | UnreadOp,
+): Result<SignerInEffect, InvalidCode | KeyFault> {
   if (op.unsupported !== null || op.body.op !== 'genesis' || op.id !== meshId) {
     return refuse('FOREIGN_MESH', 'a genesis other than that of this mesh');
   }
+  const read = readOpKeys(op);
+  if (!read.ok) return read as Result<never, KeyFault>;
   const fields = op.body.signer;
-  const key = op.keys.get(fields.key);
+  const key = read.value.keys.get(fields.key);
   if (key === undefined) return refuse('NOT_A_SIGNER', 'the key of the first signer is not usable');
   const signature = judgeSignature(op, key);
   return signature.ok ? ok({ fields, key }) : signature;
@@ -61,12 +77,14 @@ export function judgeOp(
   if (founder === undefined || op.body.op === 'genesis' || (op.body as { mesh?: string }).mesh !== meshId) {
     return refuse('FOREIGN_MESH', 'made for another mesh');
   }
-  const evaluation = evaluate(register, viewOf(ancestors), founder);
   const { signer: name, key } = op.body.by;
+  const stranger = refuse('NOT_A_SIGNER', `${name} with this key was no signer when this was approved`);
+  // Most of what a hostile peer hands in: no look at the ancestry is spent on it.
+  const isKnown = register.byItem.get(`signer:${name}`)?.some((held) => addedBy(held) === principalOf(op.body.by));
+  if (isKnown !== true) return stranger;
+  const evaluation = evaluate(register, viewOf(ancestors), founder);
   const signer = signerIn(evaluation, name);
-  if (signer === undefined || signer.key.fingerprint !== key) {
-    return refuse('NOT_A_SIGNER', `${name} with this key was no signer when this was approved`);
-  }
+  if (signer === undefined || signer.key.fingerprint !== key) return stranger;
   const power = op.body.op === 'purge' ? 'purge' : 'charter';
   if (!signer.fields.scopes.includes(power)) return refuse('OUT_OF_SCOPE', `${name} lacks the scope ${power}`);
   if (op.unsupported !== null) return ok(signer);
@@ -76,7 +94,7 @@ export function judgeOp(
 
 /** Verdict on the approval alone. `verify`: who does the mathematics, or knows its answer already. Pure. */
 export function judgeSignature(
-  op: ApprovedOp,
+  op: ApprovedOp | UnreadOp,
   key: SshPublicKey,
   verify: ApprovalVerifier = verifySshsig,
 ): Result<true, 'BAD_SIGNATURE'> {

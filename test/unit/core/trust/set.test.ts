@@ -3,7 +3,14 @@ import { trustOpsMax, trustPendingMax, trustPrevMax } from '../../../../src/core
 import { charterOf } from '../../../../src/core/trust/charter.ts';
 import { hostAddBody } from '../../../../src/core/trust/build.ts';
 import { previewOp } from '../../../../src/core/trust/preview.ts';
-import { finishTrustOp, parseTrustOp, trustOpMessage, type TrustOp } from '../../../../src/core/trust/op.ts';
+import {
+  finishTrustOp,
+  parseTrustForm,
+  parseTrustOp,
+  trustOpMessage,
+  type OfferedOp,
+  type TrustOp,
+} from '../../../../src/core/trust/op.ts';
 import {
   addOps,
   emptyTrustSet,
@@ -13,6 +20,7 @@ import {
   type Added,
   type TrustSet,
 } from '../../../../src/core/trust/set.ts';
+import { canonicalJson, type JsonValue } from '../../../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../../../src/crypto/hash.ts';
 import { rsaPublicText } from '../../../lib/other-keys.ts';
 import {
@@ -319,6 +327,39 @@ describe('trust set: prev of a new op, and the preview', () => {
     expect(preview('gamma', 12, ['f'.repeat(64)])).toBe('PENDING');
     const foreign = must(hostAddBody({ ...place, by: approverOf(mallory), ...hostFields('gamma', 12) }, stampOf(5)));
     expect(previewOp(set, foreign)).toMatchObject({ ok: false, code: 'NOT_A_SIGNER' });
+  });
+});
+
+describe('trust set: keys are read last', () => {
+  /** An op of this form whose keys are none, approved by its `by`. */
+  function withoutKeys(by: TestSigner, mended: (text: string) => string = (text) => text): OfferedOp {
+    const place = { mesh, by: approverOf(by), prev: [mesh] };
+    const body = must(hostAddBody({ ...place, ...hostFields('beta', 11) }, stampOf(7)));
+    const broken = { ...body, sign: 'ssh-ed25519 AAAA' };
+    const auth = { ...approverOf(by), sshsig: mended(sshsigOf(by.key, trustOpMessage(broken), 'memd-trust')) };
+    return must(parseTrustForm(canonicalJson({ auth, body: broken } as unknown as JsonValue)));
+  }
+
+  test('of an op that no signer approved no key is looked at: it may be one of thousands', () => {
+    expect(codeOf(addOps(start(), [withoutKeys(mallory)]))).toBe('NOT_A_SIGNER');
+    expect(codeOf(addOps(start(), [withoutKeys(craig, (sshsig) => sshsig.replace('A', 'B'))]))).toBe('BAD_SIGNATURE');
+  });
+
+  test('an op that a signer approved is dropped for its keys, and no text passes for one that was read', () => {
+    const op = withoutKeys(craig);
+    expect(codeOf(addOps(start(), [op]))).toBe('BAD_KEY');
+    expect(parseTrustOp(op.text)).toMatchObject({ ok: false, code: 'BAD_KEY' });
+    expect(addOps(start(), [op]).set.held.size).toBe(1);
+  });
+
+  test('ops whose keys come later make the same set, also those that wait for an ancestor', () => {
+    const addDana = signerAdd(at(craig, [genesis]), dana, everything);
+    const ops = [genesis, addDana, hostAdd(at(dana, [addDana]), 'beta', 11)];
+    const unread = ops.map(({ text }) => must(parseTrustForm(text)));
+    expect(unread.map((op) => op.unsupported === null && op.auth !== null && op.keys)).toEqual([null, null, null]);
+    const later = addOps(addOps(emptyTrustSet(mesh), unread.slice(1)).set, unread.slice(0, 1)).set;
+    expect(charterOf(later)).toEqual(charterOf(start(...ops.slice(1))));
+    expect([...later.held.values()].every(({ op }) => op.keys.size > 0)).toBe(true);
   });
 });
 

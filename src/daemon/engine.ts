@@ -5,11 +5,9 @@
 import type { Logger } from 'pino';
 import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import type { OfferedOp } from '../core/trust/op.ts';
-import { keptOp, type Added } from '../core/trust/set.ts';
-import { peersOf, type MeshNode } from '../mesh/node.ts';
+import { peersOf } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
-import { createPeers, type Peers } from '../mesh/peers.ts';
+import type { Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
 import { OperatingError } from '../store/errors.ts';
 import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
@@ -20,6 +18,7 @@ import type { AppendedJson } from './api-types.ts';
 import { createAppendQueue, type AppendQueue } from './append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs.ts';
 import type { Config } from './config.ts';
+import { addressBook, askBeforeAppend, meshNode, openPeers } from './engine-mesh.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { readIdentity, writeIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
@@ -305,63 +304,6 @@ function ownHome(
   return { host: identity.host, home: home.dir, addressOf: (peer) => addressesOf(peer)[0] };
 }
 
-function addressBook({
-  config,
-  peerBook,
-  charter,
-}: Pick<Engine, 'config' | 'peerBook' | 'charter'>): Engine['addressesOf'] {
-  return (host) => {
-    const enrolled = charter().hosts.get(host)?.address;
-    const all = [config?.peers.get(host), ...peerBook.hints(host), enrolled, ...peerBook.relayed(host)];
-    return [...new Set(all)].flatMap((address) => (address === undefined || address === '' ? [] : address));
-  };
-}
-
-/** What comes of every cycle is noted, and logged when it is another state than before. */
-function openPeers(
-  node: MeshNode,
-  { daemon, config, log, onPeers }: EngineOptions,
-  around: Pick<Engine, 'addressesOf' | 'beliefs'> & { readonly keeper: PeerKeeper },
-): Peers {
-  const { addressesOf, keeper, beliefs } = around;
-  const { peerBook } = keeper;
-  return createPeers({
-    node,
-    addressesOf,
-    onReached(host, address) {
-      // What a person wrote down for this machine is no news for others.
-      if (config?.peers.get(host) !== address) peerBook.reachedAt(host, address);
-    },
-    onOutcome(outcome) {
-      const { peer, state, reason } = outcome;
-      if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
-      const tip = outcome.heads?.heads[node.host];
-      if (tip !== undefined && node.linkAt(node.host, tip.seq) === tip.link) peerBook.holds(peer, tip.seq);
-      keeper.noted();
-      onPeers?.('outcome');
-    },
-    onCaughtUp: () => onPeers?.('caught-up'),
-    onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
-    mayFetch: () => beliefs.headsFault() === undefined,
-    sync: { watches: daemon },
-  });
-}
-
-/** Own log first: before the first append of a process, peers say what they hold of it. What this home holds is known by then. */
-function askBeforeAppend(
-  parts: Pick<Engine, 'beliefs' | 'peers'> & { readonly isAlone: () => boolean },
-): () => Promise<void> {
-  const { beliefs, peers, isAlone } = parts;
-  let asked: Promise<void> | undefined;
-  return () => {
-    if (asked === undefined && isAlone()) return Promise.resolve();
-    // A log that cannot be read is told by the append itself.
-    const wait = (): Promise<void> => peers.beforeAppend();
-    asked ??= beliefs.fold().then(wait, wait);
-    return asked;
-  };
-}
-
 function openQueue(
   { repository, identity, meshId }: Parts,
   own: { readonly keys: HostKeys; readonly beliefs: Beliefs; readonly requireWhole: () => void },
@@ -375,44 +317,6 @@ function openQueue(
   });
   const inTurn = oneAtATime();
   return { ...queue, submit: (transaction) => inTurn(transaction.once, () => queue.submit(transaction)) };
-}
-
-/** The engine as the mesh sees it. */
-function meshNode(
-  { meshId, identity, repository }: Parts,
-  live: {
-    readonly keys: HostKeys;
-    readonly beliefs: Beliefs;
-    readonly trust: () => TrustState;
-    readonly admitTrust: (ops: readonly OfferedOp[], via: string) => Promise<Added>;
-    readonly peerBook: PeerBook;
-    readonly gate: ObjectGate;
-  },
-): MeshNode {
-  const { keys, beliefs, trust, admitTrust, peerBook, gate } = live;
-  return {
-    meshId,
-    host: identity.host,
-    repository,
-    sshKey: keys.ssh.pem,
-    charter: () => trust().charter,
-    purged: () => trust().charter.purges,
-    gate,
-    tip: beliefs.book.tip,
-    linkAt: beliefs.book.linkAt,
-    trust,
-    // Ops that cannot be applied are read again: each time they are an alarm.
-    holdsTrustOp: (id) => keptOp(trust().set, id)?.unsupported === null,
-    admitTrust,
-    onHeads: (peer, heads) => peerBook.heard(peer, heads),
-    onOwnLog: (peer, claim) => peerBook.claimed(peer, claim),
-    damage: {
-      of: (log) => beliefs.book.cutOf(log) !== undefined,
-      recheck: beliefs.recheck,
-    },
-    admitLines: ({ log, lines, tip, mended }) =>
-      mended === true ? beliefs.mend(log, lines, tip.oid) : beliefs.take(log, lines, tip.oid),
-  };
 }
 
 function notEnrolled(host: string): Refusal {

@@ -1,0 +1,108 @@
+/** The engine towards the mesh: what it shows of itself to peers, where it finds them, and what it asks them. */
+import type { OfferedOp } from '../core/trust/op.ts';
+import { keptOp, type Added } from '../core/trust/set.ts';
+import type { MeshNode } from '../mesh/node.ts';
+import type { ObjectGate } from '../mesh/object-gate.ts';
+import { createPeers, type Peers } from '../mesh/peers.ts';
+import type { HostKeys } from '../store/keys.ts';
+import type { Beliefs } from './beliefs.ts';
+import type { Engine, EngineOptions } from './engine.ts';
+import type { PeerBook } from './peer-book.ts';
+import type { PeerKeeper } from './peer-keeper.ts';
+import type { TrustState } from './trust-keeper.ts';
+
+/** Addresses at which a host may be found, the likeliest first: config, hints, charter, what others say. */
+export function addressBook({
+  config,
+  peerBook,
+  charter,
+}: Pick<Engine, 'config' | 'peerBook' | 'charter'>): Engine['addressesOf'] {
+  return (host) => {
+    const enrolled = charter().hosts.get(host)?.address;
+    const all = [config?.peers.get(host), ...peerBook.hints(host), enrolled, ...peerBook.relayed(host)];
+    return [...new Set(all)].flatMap((address) => (address === undefined || address === '' ? [] : address));
+  };
+}
+
+/** What comes of every cycle is noted, and logged when it is another state than before. */
+export function openPeers(
+  node: MeshNode,
+  { daemon, config, log, onPeers }: EngineOptions,
+  around: Pick<Engine, 'addressesOf' | 'beliefs'> & { readonly keeper: PeerKeeper },
+): Peers {
+  const { addressesOf, keeper, beliefs } = around;
+  const { peerBook } = keeper;
+  return createPeers({
+    node,
+    addressesOf,
+    onReached(host, address) {
+      // What a person wrote down for this machine is no news for others.
+      if (config?.peers.get(host) !== address) peerBook.reachedAt(host, address);
+    },
+    onOutcome(outcome) {
+      const { peer, state, reason } = outcome;
+      if (peerBook.note(outcome, new Date().toISOString())) log?.info({ peer, state, reason }, 'peer');
+      const tip = outcome.heads?.heads[node.host];
+      if (tip !== undefined && node.linkAt(node.host, tip.seq) === tip.link) peerBook.holds(peer, tip.seq);
+      keeper.noted();
+      onPeers?.('outcome');
+    },
+    onCaughtUp: () => onPeers?.('caught-up'),
+    onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
+    mayFetch: () => beliefs.headsFault() === undefined,
+    sync: { watches: daemon },
+  });
+}
+
+/** Own log first: before the first append of a process, peers say what they hold of it. What this home holds is known by then. */
+export function askBeforeAppend(
+  parts: Pick<Engine, 'beliefs' | 'peers'> & { readonly isAlone: () => boolean },
+): () => Promise<void> {
+  const { beliefs, peers, isAlone } = parts;
+  let asked: Promise<void> | undefined;
+  return () => {
+    if (asked === undefined && isAlone()) return Promise.resolve();
+    // A log that cannot be read is told by the append itself.
+    const wait = (): Promise<void> => peers.beforeAppend();
+    asked ??= beliefs.fold().then(wait, wait);
+    return asked;
+  };
+}
+
+/** The engine as the mesh sees it. */
+export function meshNode(
+  { meshId, identity, repository }: Pick<Engine, 'meshId' | 'identity' | 'repository'>,
+  live: {
+    readonly keys: HostKeys;
+    readonly beliefs: Beliefs;
+    readonly trust: () => TrustState;
+    readonly admitTrust: (ops: readonly OfferedOp[], via: string) => Promise<Added>;
+    readonly peerBook: PeerBook;
+    readonly gate: ObjectGate;
+  },
+): MeshNode {
+  const { keys, beliefs, trust, admitTrust, peerBook, gate } = live;
+  return {
+    meshId,
+    host: identity.host,
+    repository,
+    sshKey: keys.ssh.pem,
+    charter: () => trust().charter,
+    purged: () => trust().charter.purges,
+    gate,
+    tip: beliefs.book.tip,
+    linkAt: beliefs.book.linkAt,
+    trust,
+    // Ops that cannot be applied are read again: each time they are an alarm.
+    holdsTrustOp: (id) => keptOp(trust().set, id)?.unsupported === null,
+    admitTrust,
+    onHeads: (peer, heads) => peerBook.heard(peer, heads),
+    onOwnLog: (peer, claim) => peerBook.claimed(peer, claim),
+    damage: {
+      of: (log) => beliefs.book.cutOf(log) !== undefined,
+      recheck: beliefs.recheck,
+    },
+    admitLines: ({ log, lines, tip, mended }) =>
+      mended === true ? beliefs.mend(log, lines, tip.oid) : beliefs.take(log, lines, tip.oid),
+  };
+}

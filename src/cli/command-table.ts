@@ -40,6 +40,8 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['parks', () => import('./commands/parks.ts')],
   ['status', () => import('./commands/status.ts')],
   ['index', () => import('./commands/index.ts')],
+  ['replay', () => import('./commands/replay.ts')],
+  ['diff', () => import('./commands/diff.ts')],
   ['verify', () => import('./commands/verify.ts')],
   ['fetch', () => import('./commands/fetch.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],

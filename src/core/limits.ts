@@ -29,8 +29,8 @@ export const viewLineMinMs = 1_000;
 export const viewLineCalmMs = 60_000;
 /** A peer's view branches are asked for with its next logs, or after this time. */
 export const viewFetchMs = 600_000;
-/** Bytes of the host's own fine journal, which stays at home: a month of a busy host. The older half goes. */
-export const fineJournalBytesMax: number = 32 * 1_024 * 1_024;
+/** Bytes of each of the two files of the host's own fine journal, which stays at home: days of a busy host. */
+export const fineJournalBytesMax: number = 8 * 1_024 * 1_024;
 /** What hosts said of one input, compared with what this host says of it: so many inputs, of itself and of each host. */
 export const statementsKeptMax = 1_024;
 

@@ -131,10 +131,15 @@ export function judgeViewLine(
   if (line.n !== (before?.n ?? 0) + 1) return refuse('VIEW_CHAIN', `line ${line.n} after line ${before?.n ?? 0}`);
   if (line.prev !== (before === null ? at.mesh : viewLineHash(before)))
     return refuse('VIEW_CHAIN', `line ${line.n} does not follow the line before it`);
+  return verifyViewLine(line, at.keys);
+}
+
+/** Verdict on both signatures of a line: by the same one of `keys` (32 raw bytes each). Pure. */
+export function verifyViewLine(line: ViewLine, keys: readonly Uint8Array[]): Result<true, 'VIEW_SIGNATURE'> {
   const signature = decodeBase64(line.sig);
   const message = viewLineMessage(line);
-  const key = at.keys.find((one) => signature !== undefined && verifyEd25519(one, message, signature));
-  if (key === undefined) return refuse('VIEW_SIGNATURE', `line ${line.n} is not signed by ${at.host}`);
+  const key = keys.find((one) => signature !== undefined && verifyEd25519(one, message, signature));
+  if (key === undefined) return refuse('VIEW_SIGNATURE', `line ${line.n} is not signed by ${line.host}`);
   return verifyStatement(line, line.cosign, key)
     ? ok(true)
     : refuse('VIEW_SIGNATURE', `the co-signature of line ${line.n} does not verify`);

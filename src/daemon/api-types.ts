@@ -191,6 +191,42 @@ export interface StatusJson {
   readonly line: string;
 }
 
+/** What a host held and believed at an instant, as it signed it. With a subject, what recall would have said comes with it. */
+export interface ReplayJson {
+  /** Whose beliefs. */
+  readonly host: string;
+  /** When the line of its journal was written: the last one at or before the instant. */
+  readonly at: string;
+  /** Number of the line in the published journal; null for one of this host's fine journal. */
+  readonly n: number | null;
+  readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
+  readonly trust: string;
+  readonly rules: number;
+  /** Of these heads, folded here and now. */
+  readonly root: string;
+  /** It is the root that the host signed. */
+  readonly verified: boolean;
+  /** Why it is not, where that is known. */
+  readonly why?: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** What was believed in a record: its status, its flags, and the claim that was served. */
+export interface BelievedJson {
+  readonly status: string;
+  readonly flags: readonly string[];
+  readonly claim?: ClaimJson;
+}
+
+/** A record that changed between two instants. null: there was none. `by`: the event, or the trust op, that did it. */
+export interface DiffJson {
+  readonly subject: string;
+  readonly scope: string;
+  readonly before: BelievedJson | null;
+  readonly after: BelievedJson | null;
+  readonly by: string | null;
+}
+
 export interface ShowEventJson {
   readonly event: unknown;
   readonly id: string;
@@ -310,6 +346,18 @@ export interface ApiMethods {
   parks: { params: Record<string, never>; result: { parks: readonly ParkJson[] } };
   status: { params: Record<string, never>; result: StatusJson };
   index: { params: { audience?: string }; result: { path: string; markdown: string; json: string } };
+  /** What a host believed at an instant: `at` is an ISO time of UTC. */
+  replay: {
+    params: { at: string; host?: string; subject?: string; scope?: string; index?: boolean; audience?: string };
+    result: ReplayJson & {
+      readonly recall?: RecallJson;
+      readonly index?: { readonly markdown: string; readonly json: string };
+    };
+  };
+  diff: {
+    params: { from: string; to: string; host?: string };
+    result: { from: ReplayJson; to: ReplayJson; changes: readonly DiffJson[] };
+  };
   charter: { params: Record<string, never>; result: CharterJson };
   verify: { params: { deep?: boolean }; result: VerifyJson };
   fetch: { params: { peer?: string }; result: { peers: readonly FetchedJson[] } };

@@ -14,6 +14,7 @@ import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { Home } from '../store/home.ts';
+import type { LastView } from '../store/last-heads.ts';
 import { openDerived, type Derived, type DerivedInputs, type NewFile } from './derived.ts';
 import type { StoredTips } from './fold-rows.ts';
 import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
@@ -30,6 +31,8 @@ export interface BeliefsOptions {
   readonly trust: () => TrustState;
   /** True in memd: derived files follow on a timer. Without it they follow at the next read, and at the end. */
   readonly daemon: boolean;
+  /** Newest line of this host's view journal, as far as it is known. */
+  readonly viewTip?: () => LastView | undefined;
   readonly log: Logger | undefined;
   readonly progress: (text: string) => void;
 }
@@ -60,6 +63,8 @@ export interface Beliefs {
   readonly headsFaults: () => readonly OperatingError[];
   /** What else a person should hear of this home. */
   readonly notes: HeadsKeeper['notes'];
+  /** Newest line of this host's view journal when this host last looked. */
+  readonly lastView: HeadsKeeper['lastView'];
   /** Why copies or views could not be written. */
   readonly fileFault: () => OperatingError | undefined;
   /** Has views and copies written again at the next settling, whatever changed. */
@@ -93,7 +98,7 @@ export type FoldListener = (subjects: Iterable<string> | 'all') => void;
 export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, host, repository, trust, daemon, log, progress } = options;
   const derived = openDerived(home, repository, log);
-  const heads = openHeadsKeeper(home);
+  const heads = openHeadsKeeper(home, options.viewTip);
   const listeners: FoldListener[] = [];
   const tell: FoldListener = (subjects) => {
     for (const listener of listeners) listener(subjects);
@@ -148,18 +153,21 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     headsFault: () => headsFaults().get('') ?? headsFaults().get(host),
     headsFaults: () => [...headsFaults().values()],
     notes: () => heads.notes(),
+    lastView: () => heads.lastView(),
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
     viewCache: (audience) => derived.viewCache(audience),
     onChanged: (listener) => void listeners.push(listener),
     rebuild: (said, damage) => rebuildAll(parts, said, damage),
     purge: (said, work) => purgeAll(parts, said, work),
-    close: async () => {
-      if (keeper.isAskedFor()) await settler.now();
-      else await settler.stop();
-      derived.close();
-    },
+    close: () => closeAll(parts),
   };
+}
+
+async function closeAll({ keeper, settler, derived }: Parts): Promise<void> {
+  if (keeper.isAskedFor()) await settler.now();
+  else await settler.stop();
+  derived.close();
 }
 
 interface Parts {

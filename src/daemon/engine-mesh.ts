@@ -7,6 +7,7 @@ import { createPeers, type Peers } from '../mesh/peers.ts';
 import type { HostKeys } from '../store/keys.ts';
 import type { Beliefs } from './beliefs.ts';
 import type { Engine, EngineOptions } from './engine.ts';
+import type { Journal } from './journal.ts';
 import type { PeerBook } from './peer-book.ts';
 import type { PeerKeeper } from './peer-keeper.ts';
 import type { TrustState } from './trust-keeper.ts';
@@ -28,9 +29,9 @@ export function addressBook({
 export function openPeers(
   node: MeshNode,
   { daemon, config, log, onPeers }: EngineOptions,
-  around: Pick<Engine, 'addressesOf' | 'beliefs'> & { readonly keeper: PeerKeeper },
+  around: Pick<Engine, 'addressesOf' | 'journal' | 'beliefs'> & { readonly keeper: PeerKeeper },
 ): Peers {
-  const { addressesOf, keeper, beliefs } = around;
+  const { addressesOf, keeper, journal, beliefs } = around;
   const { peerBook } = keeper;
   return createPeers({
     node,
@@ -47,7 +48,11 @@ export function openPeers(
       keeper.noted();
       onPeers?.('outcome');
     },
-    onCaughtUp: () => onPeers?.('caught-up'),
+    onCaughtUp() {
+      // Peers have said by now what they hold of this host's journal.
+      journal.open();
+      onPeers?.('caught-up');
+    },
     onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
     mayFetch: () => beliefs.headsFault() === undefined,
     sync: { watches: daemon },
@@ -79,9 +84,10 @@ export function meshNode(
     readonly admitTrust: (ops: readonly OfferedOp[], via: string) => Promise<Added>;
     readonly peerBook: PeerBook;
     readonly gate: ObjectGate;
+    readonly journal: Journal;
   },
 ): MeshNode {
-  const { keys, beliefs, trust, admitTrust, peerBook, gate } = live;
+  const { keys, beliefs, trust, admitTrust, peerBook, gate, journal } = live;
   return {
     meshId,
     host: identity.host,
@@ -90,6 +96,7 @@ export function meshNode(
     charter: () => trust().charter,
     purged: () => trust().charter.purges,
     gate,
+    views: journal.store,
     tip: beliefs.book.tip,
     linkAt: beliefs.book.linkAt,
     trust,

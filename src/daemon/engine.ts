@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
+import type { ViewTip } from '../core/sync/peer.ts';
 import { peersOf } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import type { Peers } from '../mesh/peers.ts';
@@ -20,16 +21,17 @@ import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs.ts';
 import type { Config } from './config.ts';
 import { addressBook, askBeforeAppend, meshNode, openPeers } from './engine-mesh.ts';
 import { openTargets, type Targets } from './targets.ts';
-import { readIdentity, writeIdentity, type Identity } from './identity.ts';
+import { identityKeeper, listenState, localFaults } from './engine-state.ts';
+import { readIdentity, type Identity } from './identity.ts';
 import type { Transaction } from './own-log.ts';
 import { requireOwnLogWhole } from './own-log-first.ts';
 import { oneAtATime } from './once.ts';
+import { createJournal, type Journal } from './journal.ts';
 import { createOwnWriter } from './own-writer.ts';
 import type { PeerBook } from './peer-book.ts';
 import { openPeerKeeper, type PeerKeeper } from './peer-keeper.ts';
 import { createPurger, type Purger } from './purger.ts';
 import { Refusal } from './refusal.ts';
-import { revocationFaults } from './revoked-host.ts';
 import { createTrustIntake, type TrustIntake } from './trust-intake.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
 
@@ -79,6 +81,8 @@ export interface Engine {
   /** Keeps those who use objects of the repository apart from the purge that drops some. */
   readonly gate: ObjectGate;
   readonly purger: Purger;
+  /** What this host believed when, and what others say of it. */
+  readonly journal: Journal;
   charter(): Charter;
   trust(): TrustState;
   /** Appends one transaction; resolves once it is durable. */
@@ -158,7 +162,9 @@ function assemble(parts: Parts): Engine {
   const self = identityKeeper(home, identity);
   const listen = listenState();
   const keys = readKeys(home);
-  const beliefs = openBeliefs({ home, host: identity.host, repository, trust: () => trust, daemon, log, progress });
+  const place = { home, host: identity.host, repository, daemon, log, progress };
+  const viewTip = (): ViewTip | undefined => journal.tips.get(identity.host);
+  const beliefs = openBeliefs({ ...place, trust: () => trust, viewTip });
   const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
   const keeper = openPeerKeeper(home, (name) => peersOf(trust.charter, identity.host).includes(name), log);
   const { peerBook } = keeper;
@@ -169,6 +175,7 @@ function assemble(parts: Parts): Engine {
     requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, ownHome(parts, addressesOf)),
   });
   const gate = createObjectGate();
+  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled: (name) => trust.charter.hosts.has(name) });
   const purger = createPurger({ lock, repository, meshId, trust: () => trust, beliefs, gate, queue, log });
   const admitTrust = createTrustIntake({
     repository,
@@ -182,59 +189,49 @@ function assemble(parts: Parts): Engine {
     },
     progress,
   });
-  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate });
-  const peers = openPeers(node, options, { addressesOf, keeper, beliefs });
-  const ownLogKnown = askBeforeAppend({
-    beliefs,
-    peers,
-    isAlone: () => peersOf(trust.charter, identity.host).length === 0,
-  });
+  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate, journal });
+  const peers = openPeers(node, options, { addressesOf, keeper, journal, beliefs });
+  const isAlone = (): boolean => peersOf(trust.charter, identity.host).length === 0;
+  const ownLogKnown = askBeforeAppend({ beliefs, peers, isAlone });
+  const means = { daemon, log, home, meshId, keys, repository, beliefs, peers, peerBook, addressesOf, config, targets };
   return {
-    daemon,
-    log,
-    home,
+    ...means,
+    ...listen.set,
+    gate,
+    purger,
+    journal,
+    admitTrust,
     get identity() {
       return self.now();
     },
-    meshId,
-    keys,
-    repository,
-    beliefs,
-    peers,
-    peerBook,
-    addressesOf,
-    config,
-    targets,
-    gate,
-    purger,
     charter: () => trust.charter,
     trust: () => trust,
     append: (transaction) => ownLogKnown().then(() => queue.submit(transaction)),
-    admitTrust,
     rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => rebuildHome({ queue, beliefs, purger }, said, damage),
     alone: (work) => queue.alone(work),
-    ...listen.set,
-    faults: () => [...localFaults(parts, trust.charter), ...listen.faults(), ...purger.faults(), ...beliefs.notes()],
-    close: () => closeAll({ peers, queue, targets, beliefs, keeper, lock }),
+    faults: () =>
+      [
+        localFaults(parts, trust.charter),
+        ...[listen, purger, journal].map((one) => one.faults()),
+        beliefs.notes(),
+      ].flat(),
+    close: () => closeAll({ peers, queue, journal, targets, beliefs, keeper, lock }),
   };
 }
 
-/** Who this host is changes in one thing: whom it signs as. */
-function identityKeeper(
-  home: Home,
-  found: Identity,
-): { readonly now: () => Identity; readonly rememberSigner: Engine['rememberSigner'] } {
-  let identity = found;
-  return {
-    now: () => identity,
-    async rememberSigner(old, signer) {
-      if (identity.signer?.name !== old) return false;
-      identity = { ...identity, signer };
-      await writeIdentity(home, identity);
-      return true;
-    },
-  };
+function openJournal(
+  { options, home, identity, meshId, repository }: Parts,
+  own: {
+    readonly keys: HostKeys;
+    readonly beliefs: Beliefs;
+    readonly gate: ObjectGate;
+    readonly isEnrolled: (host: string) => boolean;
+  },
+): Journal {
+  const { keys, ...rest } = own;
+  const { daemon, log } = options;
+  return createJournal({ home, host: identity.host, meshId, repository, key: keys.sign.key, daemon, log, ...rest });
 }
 
 async function rebuildHome(
@@ -253,48 +250,25 @@ async function rebuildHome(
 
 /** What is under way is finished in this order; the lock is given back whatever fails. */
 function closeAll(
-  parts: Pick<Engine, 'peers' | 'targets' | 'beliefs'> & {
+  parts: Pick<Engine, 'peers' | 'journal' | 'targets' | 'beliefs'> & {
     readonly queue: Pick<AppendQueue<never, never>, 'idle'>;
     readonly keeper: PeerKeeper;
     readonly lock: HomeLock;
   },
 ): Promise<void> {
-  const { peers, queue, targets, beliefs, keeper, lock } = parts;
-  const steps = [() => peers.close(), () => queue.idle(), () => targets.close(), () => beliefs.close(), keeper.close];
-  return inOrder(steps).finally(() => lock.release());
+  const { peers, queue, journal, targets, beliefs, keeper, lock } = parts;
+  return inOrder([
+    () => peers.close(),
+    () => queue.idle(),
+    () => journal.close(),
+    () => targets.close(),
+    () => beliefs.close(),
+    keeper.close,
+  ]).finally(() => lock.release());
 }
 
 async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
   for (const step of steps) await step();
-}
-
-function localFaults({ identity, trust }: Parts, charter: Charter): readonly LocalFault[] {
-  return [...revocationFaults(charter, identity.host), ...unreadableOps(trust)];
-}
-
-/** Where the ssh server listens, as it tells. */
-function listenState(): {
-  readonly set: Pick<Engine, 'ports' | 'listening' | 'listenFault'>;
-  readonly faults: () => readonly LocalFault[];
-} {
-  let ports: ListenPorts | null = null;
-  let fault: OperatingError | undefined;
-  return {
-    set: {
-      ports: () => ports,
-      listening: (now) => void (ports = now),
-      listenFault: (now) => void (fault = now),
-    },
-    faults: () => (fault === undefined ? [] : [{ kind: fault.code, detail: fault.message }]),
-  };
-}
-
-/** Found when the home was opened; what is admitted afterwards was read before it was written. */
-function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
-  return unreadable.map(({ id, detail }) => ({
-    kind: 'TRUST_OP',
-    detail: `branch trust of this home: op ${id.slice(0, 12)} does not count here: ${detail}`,
-  }));
 }
 
 function ownHome(

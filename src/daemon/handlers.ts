@@ -29,6 +29,8 @@ import { place } from './queries/place.ts';
 import { preview } from './queries/preview.ts';
 import { incompleteLogs } from './queries/incomplete.ts';
 import { recall } from './queries/recall.ts';
+import { diff } from './queries/diff.ts';
+import { replay } from './queries/replay.ts';
 import { search } from './queries/search.ts';
 import { show } from './queries/show.ts';
 import { status } from './queries/status.ts';
@@ -58,6 +60,7 @@ interface Entry<M extends Method> {
 const eventInput = z.record(z.string(), z.unknown());
 const remark = z.strictObject({ what: z.string(), why: z.string() });
 const nothing = z.strictObject({});
+const instant = z.iso.datetime();
 const wordsSought = z.string().max(searchBytesMax);
 const foundLimit = z.int().min(1).max(foundEventsMax).optional();
 const sessionWord = z.string().max(200);
@@ -121,8 +124,26 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     handle: (engine, params) => place(engine, params),
   },
   parks: { params: nothing, handle: async (engine) => ({ parks: listParks(await engine.beliefs.read()) }) },
-  status: { params: nothing, handle: async (engine) => status(engine, await engine.beliefs.read(), Date.now()) },
+  status: {
+    params: nothing,
+    handle: async (engine) => {
+      await engine.journal.load();
+      return status(engine, await engine.beliefs.read(), Date.now());
+    },
+  },
   index: { params: z.strictObject({ audience: z.string().optional() }), handle: readIndex },
+  replay: {
+    params: z.strictObject({
+      at: instant,
+      host: z.string().optional(),
+      subject: z.string().optional(),
+      scope: z.string().optional(),
+      index: z.boolean().optional(),
+      audience: z.string().optional(),
+    }),
+    handle: replay,
+  },
+  diff: { params: z.strictObject({ from: instant, to: instant, host: z.string().optional() }), handle: diff },
   charter: { params: nothing, handle: async (engine) => charterJson(engine, await engine.beliefs.read()) },
   verify: {
     params: z.strictObject({ deep: z.boolean().optional() }),

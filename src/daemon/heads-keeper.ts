@@ -10,9 +10,11 @@ import {
   damagedLastHeads,
   readLastHeads,
   setAsideLastHeads,
+  viewRewound,
   writeLastHeads,
   type LastHead,
   type LastHeads,
+  type LastView,
 } from '../store/last-heads.ts';
 import type { LogBook } from './log-book.ts';
 import type { TrustState } from './trust-keeper.ts';
@@ -28,6 +30,8 @@ export interface HeadsKeeper {
   readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
   /** Why what was last seen is not known, or will not be: the file could not be read, now or earlier, or not written. */
   readonly notes: () => readonly { readonly kind: string; readonly detail: string }[];
+  /** Newest line of this host's view journal when this host last looked. */
+  readonly lastView: () => LastView | undefined;
   /**
    * Writes the heads as they are now, if they moved. What was last seen of a faulty branch stays: it is the evidence. A
    * file that cannot be written is a note, and tried again: an older one is a weaker check, never a wrong one.
@@ -35,7 +39,8 @@ export interface HeadsKeeper {
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
-export function openHeadsKeeper(home: Home): HeadsKeeper {
+/** `view`: newest line of this host's journal, as far as it is known. */
+export function openHeadsKeeper(home: Home, view: () => LastView | undefined = () => undefined): HeadsKeeper {
   const read = readLastHeads(home);
   let last = read.heads;
   const aside = damagedLastHeads(home);
@@ -65,12 +70,19 @@ export function openHeadsKeeper(home: Home): HeadsKeeper {
   };
   return {
     faults,
+    lastView: () => last.view,
     notes: () => [
       ...(existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
       ...(unwritten === undefined ? [] : [{ kind: unwritten.code, detail: unwritten.message }]),
     ],
     async write(book, trust) {
-      const heads = headsNow(book, trust, { last, faults: faults(book, trust) });
+      const now = view();
+      // What is missing is the evidence, until it is back.
+      const seen = now === undefined || viewRewound(last.view, now) !== undefined ? last.view : now;
+      const heads = {
+        ...headsNow(book, trust, { last, faults: faults(book, trust) }),
+        ...(seen === undefined ? {} : { view: { n: seen.n, hash: seen.hash } }),
+      };
       if (JSON.stringify(heads) === JSON.stringify(last)) return;
       try {
         await writeLastHeads(home, heads);
@@ -101,7 +113,7 @@ function headsNow(
   book: LogBook,
   trust: TrustState,
   { last, faults }: { readonly last: LastHeads; readonly faults: ReadonlyMap<string, OperatingError> },
-): LastHeads {
+): Pick<LastHeads, 'logs' | 'trust'> {
   const names = [...new Set([...book.logs(), ...Object.keys(last.logs)])].toSorted((a, b) => (a < b ? -1 : 1));
   // A damaged copy says less than what was seen of it, too.
   const cut = new Set(book.cuts().map(({ log }) => log));

@@ -5,8 +5,11 @@ import type { Engine } from './engine.ts';
 import { isLoopback } from './listen-address.ts';
 import { version } from './version.ts';
 
-/** The answer to `memd heads`: every log that this host serves, the trust set, and where hosts are reached. */
-export function headsLine(engine: Engine): string {
+/**
+ * The answer to `memd heads`: every log that this host serves, the trust set, where hosts are reached, and the view
+ * journals. Without `views`: what those who watch are told of.
+ */
+export function headsLine(engine: Engine, { views = true }: { readonly views?: boolean } = {}): string {
   const { book } = engine.beliefs;
   const heads: Record<string, HeadsTip> = {};
   for (const log of book.logs()) {
@@ -20,6 +23,7 @@ export function headsLine(engine: Engine): string {
     heads,
     trust: { oid, hash, kept },
     addresses: addressesOf(engine),
+    ...(views ? { views: Object.fromEntries(engine.journal.tips) } : {}),
     version,
   });
 }

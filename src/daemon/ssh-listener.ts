@@ -114,6 +114,7 @@ async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Prom
     listen,
     charterHosts: () => engine.charter().hosts,
     heads: () => headsLine(engine),
+    news: () => headsLine(engine, { views: false }),
     onLogin(host, address) {
       if (address !== undefined) engine.peerBook.seenAt(host, address, portOf(engine, host));
       meetPeer(engine, host);

@@ -3,10 +3,10 @@ import type { PeerOutcome } from '../mesh/node.ts';
 import { requireSoundHeads } from './beliefs.ts';
 import type { Engine } from './engine.ts';
 
-/** Fetches from peers because somebody asked: also from one that is at work already, afterwards. Never rejects because of a peer. */
+/** Fetches from peers because somebody asked, view journals too: also from one that is at work already, afterwards. Never rejects because of a peer. */
 export async function runCycle(engine: Engine, only?: readonly string[]): Promise<readonly PeerOutcome[]> {
   await prepare(engine);
-  return engine.peers.cycle({ busy: 'wait', ...(only === undefined ? {} : { only }) });
+  return engine.peers.cycle({ busy: 'wait', views: true, ...(only === undefined ? {} : { only }) });
 }
 
 /** The schedule is due. `slept`: this machine was suspended since the last time. */
@@ -34,6 +34,7 @@ export function askBack(engine: Engine, peer: string): void {
 /** What is held here is known before anybody is asked. Throws BRANCH_REWOUND: such a host fetches nothing. */
 async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();
+  await engine.journal.load();
   await recheckCuts(engine);
   requireSoundHeads(engine.beliefs);
 }

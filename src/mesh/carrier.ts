@@ -8,6 +8,7 @@ import { isOperatingError, printable, type OperatingError } from '../store/error
 import { parsePeerAddress } from './address.ts';
 import { fetchLog, type SharedState } from './fetch-log.ts';
 import { fetchTrust } from './fetch-trust.ts';
+import { fetchViews } from './fetch-views.ts';
 import { parseHeads } from './heads.ts';
 import { createLocks } from './log-lock.ts';
 import type { Heads, MeshNode, PeerFault, PeerFaultCode } from './node.ts';
@@ -22,7 +23,7 @@ import { describeStranger } from './stranger.ts';
 /** Effects that need a connection, or are about one. */
 type Wanted = Extract<
   Effect,
-  { kind: 'ask-heads' | 'judge-own' | 'fetch-trust' | 'fetch-log' | 'give-up' | 'hang-up' | 'watch' }
+  { kind: 'ask-heads' | 'judge-own' | 'fetch-trust' | 'fetch-log' | 'fetch-views' | 'give-up' | 'hang-up' | 'watch' }
 >;
 type Asking = Extract<Wanted, { readonly deadlineMs: number }>;
 
@@ -200,6 +201,8 @@ async function ask(effect: Asking, means: Means): Promise<SyncEvent> {
     }
     case 'fetch-trust':
       return { kind: 'trust', peer, cycle, answer: await takeTrustOf(effect, means) };
+    case 'fetch-views':
+      return { kind: 'views', peer, cycle, fetched: await using(node, () => fetchViews({ ...means, ...effect })) };
     case 'fetch-log': {
       const fetched = await using(node, () => fetchLog({ ...means, ...effect }));
       return { kind: 'log', peer, cycle, log: effect.log, fetched: printableFetch(fetched) };

@@ -4,7 +4,7 @@ import { ok, refuse, type Result } from '../crypto/result.ts';
 import { fitsUtf8 } from '../crypto/text.ts';
 import { isId, isSlug } from '../core/id.ts';
 import { headsBytesMax } from '../core/limits.ts';
-import type { Heads, HeadsTip } from '../core/sync/peer.ts';
+import type { Heads, HeadsTip, ViewTip } from '../core/sync/peer.ts';
 import { isObjectId } from './fetch-v2.ts';
 
 export type { Heads, HeadsTip } from '../core/sync/peer.ts';
@@ -16,8 +16,9 @@ const addressCharsMax = 512;
 
 /** One line without its newline, canonical. Pure. */
 export function printHeads(heads: Heads): string {
-  const { mesh, host, heads: tips, trust, addresses, version } = heads;
-  return canonicalJson({ mesh, host, heads: tips, trust, addresses, version } as unknown as JsonValue);
+  const { mesh, host, heads: tips, trust, addresses, views, version } = heads;
+  const said = views === undefined ? {} : { views };
+  return canonicalJson({ mesh, host, heads: tips, trust, addresses, version, ...said } as unknown as JsonValue);
 }
 
 /**
@@ -29,7 +30,7 @@ export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
   const parsed = parseCanonical(text, { depthMax: headsDepthMax });
   if (!parsed.ok) return refuse('NOT_HEADS', parsed.detail);
   if (!isJsonObject(parsed.value)) return refuse('NOT_HEADS', 'not an object');
-  const { mesh, host, heads, trust, addresses, version } = parsed.value;
+  const { mesh, host, heads, trust, addresses, views, version } = parsed.value;
   if (!isId(mesh) || !isSlug(host)) return refuse('NOT_HEADS', 'mesh or host is not well formed');
   if (typeof version !== 'string' || version.length > versionCharsMax)
     return refuse('NOT_HEADS', 'version is not well formed');
@@ -39,7 +40,10 @@ export function parseHeads(text: string): Result<Heads, 'NOT_HEADS'> {
   if (hints === undefined) return refuse('NOT_HEADS', 'addresses is not a table of addresses');
   const set = readTrust(trust);
   if (set === undefined) return refuse('NOT_HEADS', 'trust is not {hash, kept, oid}');
-  return ok({ mesh, host, heads: tips, trust: set, addresses: hints, version });
+  const journals = views === undefined ? {} : readMembers(views, readViewTip);
+  if (journals === undefined) return refuse('NOT_HEADS', 'views is not a table of newest lines');
+  const said = views === undefined ? {} : { views: journals };
+  return ok({ mesh, host, heads: tips, trust: set, addresses: hints, ...said, version });
 }
 
 /** A table from host name to something; undefined when it is not. */
@@ -63,6 +67,13 @@ function readTip(value: JsonValue): HeadsTip | undefined {
   const { oid, seq, link } = value;
   const good = isObjectId(oid) && isId(link) && typeof seq === 'number' && Number.isSafeInteger(seq) && seq >= 1;
   return good ? { oid, seq, link } : undefined;
+}
+
+function readViewTip(value: JsonValue): ViewTip | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { oid, n, hash } = value;
+  const good = isObjectId(oid) && isId(hash) && typeof n === 'number' && Number.isSafeInteger(n) && n >= 1;
+  return good ? { oid, n, hash } : undefined;
 }
 
 function readTrust(value: JsonValue | undefined): Heads['trust'] | undefined {

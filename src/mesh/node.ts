@@ -1,11 +1,12 @@
 /** What the mesh needs of the process that runs it, and what it reports back. */
 import type { PurgedIds, VerifiedLine } from '../core/log.ts';
-import type { Heads, LogTip, SignedLine } from '../core/sync/peer.ts';
+import type { Heads, LogTip, SignedLine, ViewTip } from '../core/sync/peer.ts';
 import type { World } from '../core/sync/vocabulary.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { OfferedOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import { usableUpto } from '../core/trust/usable.ts';
+import type { ViewLine } from '../core/view-line.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
 import { revokedText } from './ssh-login.ts';
@@ -22,6 +23,18 @@ export interface AdmittedLines {
   readonly via: string;
   /** Our copy was damaged and has been replaced by the peer's; then there may be no line that is new. */
   readonly mended?: boolean;
+}
+
+/** The view journals that are here. The mesh moves their branches; the own one too, when a peer holds more of it. */
+export interface ViewStore {
+  /** Newest line of a journal; undefined for none. */
+  tip(host: string): ViewTip | undefined;
+  /** True for a copy that cannot be read and is to be taken anew. */
+  isDamaged(host: string): boolean;
+  /** Does `work` while nobody else moves the branch. */
+  alone<T>(host: string, work: () => Promise<T>): Promise<T>;
+  /** Told of lines that are verified, durable and on the branch, in order; never none. */
+  took(host: string, lines: readonly ViewLine[]): void;
 }
 
 /** What the process knows of damage in our copies of logs. The own log is never taken from a peer. */
@@ -57,6 +70,8 @@ export interface MeshNode {
   purged?(): PurgedIds;
   /** Without it nothing of the repository is ever dropped. */
   readonly gate?: ObjectGate;
+  /** Without it no view journal is fetched. */
+  readonly views?: ViewStore;
   /** The trust hash, and the hash over all ops that are kept (`keptHash`). */
   trust(): { readonly hash: string; readonly kept: string };
   /** Is a trust op (64 hex) held as valid? Spares reading it again. Pending ones are not held: another text may be the real one. */
@@ -118,5 +133,8 @@ export function worldOf(node: MeshNode): World {
     isDamaged: (log) => node.damage?.of(log) === true,
     goodUpto: (log) => goodLine(node, log)?.seq ?? 0,
     trust: () => node.trust(),
+    ...(node.views === undefined
+      ? {}
+      : { views: { tip: (host) => node.views?.tip(host), isDamaged: (host) => node.views?.isDamaged(host) === true } }),
   };
 }

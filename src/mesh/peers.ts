@@ -38,6 +38,8 @@ export interface CycleOptions {
   readonly deadlineMs?: number;
   /** Asks what they hold, and fetches nothing but proof of what they say of our own log. */
   readonly headsOnly?: boolean;
+  /** Fetches view journals whatever else there is. */
+  readonly views?: boolean;
   /** What becomes of a peer whose last cycle is still running; `refuse` (TIMEOUT) if not given. */
   readonly busy?: CycleRequest['busy'];
 }
@@ -102,11 +104,11 @@ export function createPeers(options: PeersOptions): Peers {
   const askedBack = new Map<string, number>();
 
   return {
-    cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false, busy = 'refuse' } = {}) => {
+    cycle: ({ only, deadlineMs = cycleDeadlineMs, headsOnly = false, views = false, busy = 'refuse' } = {}) => {
       const hosts = only ?? world.peers();
       carrier.forget(world.peers());
       const { token, done } = waits.forOutcomes(hosts);
-      tell({ kind: 'cycle', request: { token, only: hosts, deadlineMs, headsOnly, busy } });
+      tell({ kind: 'cycle', request: { token, only: hosts, deadlineMs, headsOnly, views, busy } });
       return done;
     },
     schedule: (slept) => {

@@ -49,6 +49,8 @@ export interface SshServerOptions {
   readonly charterHosts: CharterHosts;
   /** The `memd heads` answer, without newline. */
   readonly heads: () => string;
+  /** What of it is announced to those who watch; all of it if not given. */
+  readonly news?: () => string;
   readonly onNote?: (note: ServerNote) => void;
   /** Told that a host of the charter has logged in, and from which address; from none when it came over `serve-back`. */
   readonly onLogin?: (host: string, address: string | undefined) => void;
@@ -109,7 +111,7 @@ interface Door {
 export async function startSshServer(options: SshServerOptions): Promise<SshServer> {
   const onFault = (error: unknown): void =>
     options.onNote?.({ code: 'HEADS', address: '', detail: printable(String(error)) });
-  const watchers = createWatchers(options.heads, onFault);
+  const watchers = createWatchers(options.heads, onFault, options.news);
   const door: Door = { options, guests: new Map(), children: new Set(), watchers };
   const ssh = new ssh2.Server(
     {

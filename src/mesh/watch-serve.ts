@@ -22,6 +22,7 @@ export interface Watchers {
 interface Watcher {
   readonly channel: Writable;
   readonly beneath: Beneath;
+  /** The news that were sent last. */
   sent: string;
   /** The line before is not taken yet. */
   busy: boolean;
@@ -29,30 +30,42 @@ interface Watcher {
   due: boolean;
 }
 
-/** `line`: what this host holds now, without newline; what it throws is told to `onFault`, and nothing is sent. */
-export function createWatchers(line: () => string, onFault: (error: unknown) => void): Watchers {
+interface Told {
+  readonly news: string;
+  readonly line: string;
+}
+
+/**
+ * `line`: what this host holds now, without newline; what it throws is told to `onFault`, and nothing is sent. `news`: what
+ * of it is worth a line; a view journal is not, or each of its lines would cause the next fetch.
+ */
+export function createWatchers(
+  line: () => string,
+  onFault: (error: unknown) => void,
+  news: () => string = line,
+): Watchers {
   const watchers = new Set<Watcher>();
   let timer: NodeJS.Timeout | undefined;
   let last = -Infinity;
 
-  const now = (): string | undefined => {
+  const now = (): Told | undefined => {
     try {
-      return line();
+      return { news: news(), line: line() };
     } catch (error) {
       onFault(error);
       return undefined;
     }
   };
 
-  function send(watcher: Watcher, text: string | undefined): void {
-    if (text === undefined || text === watcher.sent) return;
+  function send(watcher: Watcher, told: Told | undefined): void {
+    if (told === undefined || told.news === watcher.sent) return;
     if (watcher.busy) {
       watcher.due = true;
       return;
     }
-    watcher.sent = text;
+    watcher.sent = told.news;
     watcher.busy = true;
-    watcher.channel.write(`${text}\n`, () => whenTaken(watcher.beneath, () => taken(watcher)));
+    watcher.channel.write(`${told.line}\n`, () => whenTaken(watcher.beneath, () => taken(watcher)));
   }
 
   function taken(watcher: Watcher): void {
@@ -65,8 +78,8 @@ export function createWatchers(line: () => string, onFault: (error: unknown) => 
   function tellAll(): void {
     timer = undefined;
     last = performance.now();
-    const text = watchers.size === 0 ? undefined : now();
-    for (const watcher of watchers) send(watcher, text);
+    const told = watchers.size === 0 ? undefined : now();
+    for (const watcher of watchers) send(watcher, told);
   }
 
   return {

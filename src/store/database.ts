@@ -113,6 +113,13 @@ export function openDatabase(file: string, options: { readonly anew?: 'damaged' 
   }
 }
 
+/** An empty database that is gone when it is closed. */
+export function openMemoryDatabase(): StateDatabase {
+  const database = new Database(':memory:');
+  database.transaction(() => schemaStatements().forEach((statement) => void database.exec(statement)))();
+  return wrap(database, { file: ':memory:', rebuilt: 'missing' });
+}
+
 function configure(database: Database.Database): void {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = NORMAL');

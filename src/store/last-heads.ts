@@ -24,6 +24,14 @@ export interface LastHeads {
   readonly logs: Readonly<Record<string, LastHead>>;
   /** Commit of branch `trust` and number of ops in it; null before the first. */
   readonly trust: { readonly oid: string; readonly ops: number } | null;
+  /** Newest line of this host's view journal; absent before the first, and from an older file. */
+  readonly view?: LastView;
+}
+
+/** A line of a view journal: its number and hash. */
+export interface LastView {
+  readonly n: number;
+  readonly hash: string;
 }
 
 /** A log as it is now. `oid`: null without a branch, '' when its file is damaged. `linkAt`: the link of a line that is held. */
@@ -70,10 +78,16 @@ function parseLastHeads(text: string): LastHeads | undefined {
     if (key !== undefined && typeof key !== 'string') return undefined;
     logs[host] = { oid, seq: seq as number, link, ...(key === undefined ? {} : { key }) };
   }
-  const { trust } = value;
-  if (trust === null) return { logs, trust };
+  const { trust, view } = value;
+  if (view !== undefined && !isView(view)) return undefined;
+  const seen = view === undefined ? {} : { view };
+  if (trust === null) return { logs, trust, ...seen };
   if (!isRecord(trust) || typeof trust['oid'] !== 'string' || !Number.isSafeInteger(trust['ops'])) return undefined;
-  return { logs, trust: { oid: trust['oid'], ops: trust['ops'] as number } };
+  return { logs, trust: { oid: trust['oid'], ops: trust['ops'] as number }, ...seen };
+}
+
+function isView(value: unknown): value is LastView {
+  return isRecord(value) && Number.isSafeInteger(value['n']) && typeof value['hash'] === 'string';
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -99,7 +113,7 @@ export function setAsideLastHeads(home: Home): void {
  * a wrong one, so a caller may write it once a second. Errors: `DISK_FAILED`, `DISK_FULL`.
  */
 export async function writeLastHeads(home: Home, heads: LastHeads, disk: Disk = realDisk): Promise<void> {
-  const text = `${JSON.stringify({ v: 1, logs: heads.logs, trust: heads.trust }, null, 1)}\n`;
+  const text = `${JSON.stringify({ v: 1, logs: heads.logs, trust: heads.trust, view: heads.view }, null, 1)}\n`;
   assert(parseLastHeads(text) !== undefined, 'last heads are written in the form that is read');
   await replaceFile(disk, { file: home.lastHeads, data: Buffer.from(text) });
 }
@@ -136,6 +150,16 @@ export function checkLastTrust(last: LastHeads['trust'], current: { oid: string 
       hint: `nothing is written until it is restored: ${restoreHint}`,
     },
   );
+}
+
+/**
+ * The same for this host's own view journal. It is a record, so nothing stops: peers give the missing lines back. undefined:
+ * it says no less.
+ */
+export function viewRewound(last: LastView | undefined, now: LastView | undefined): string | undefined {
+  if (last === undefined || (now !== undefined && (now.n > last.n || now.hash === last.hash))) return undefined;
+  const is = now === undefined ? 'holds no line' : `ends at line ${now.n}`;
+  return `the view journal of this host ${is}; it was last seen at line ${last.n} (last-heads.json)`;
 }
 
 function rewound(host: string, reason: string): OperatingError {

@@ -50,8 +50,8 @@ export async function readNewestViewLine(repository: Repository, host: string): 
   return undefined;
 }
 
-/** The file `notes` of a host's journal; undefined when there is none. Errors: as `readViewLines`. */
-export async function readNotes(repository: Repository, host: string): Promise<string | undefined> {
+/** The file `notes` of a host's journal; null when it has none, undefined without a journal. Errors: as `readViewLines`. */
+export async function readNotes(repository: Repository, host: string): Promise<string | null | undefined> {
   const branch = viewBranch(host);
   const oid = readRef(repository, branch.ref);
   if (oid === null) return undefined;
@@ -60,7 +60,7 @@ export async function readNotes(repository: Repository, host: string): Promise<s
     const layout = await readLogLayout(reader, oid, { notes: true });
     if (!layout.ok) throw treeError(branch.name, layout);
     const { notes } = layout.value;
-    return notes === undefined ? undefined : await readNotesBlob(reader, branch, notes);
+    return notes === undefined ? null : await readNotesBlob(reader, branch, notes);
   } finally {
     await reader.close();
   }

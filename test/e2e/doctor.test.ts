@@ -57,6 +57,7 @@ test(
       'repository',
       'logs',
       'last heads',
+      'view journals',
       'database',
       'views',
       'clock',

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { editedViews } from '../../daemon/queries/view-edits.ts';
 import { runOrdinary } from '../../store/git/porcelain.ts';
 import { openRepository } from '../../store/git/repository.ts';
-import { checkLastHead, checkLastTrust, readLastHeads } from '../../store/last-heads.ts';
+import { viewProblem } from '../../daemon/queries/verify-views.ts';
+import { checkLastHead, checkLastTrust, readLastHeads, viewRewound } from '../../store/last-heads.ts';
+import { readNewestViewLine } from '../../store/view-journal.ts';
+import { viewLineHash } from '../../core/view-line.ts';
 import { schemaVersion } from '../../store/database-rows.ts';
 import { fine, wrong, type Check, type Finding } from './checks.ts';
 
@@ -74,6 +77,29 @@ const lastHeads: Check = {
     const { oid, filesEver } = snapshot.trust;
     checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: filesEver });
     return fine('no branch says less than it did');
+  },
+};
+
+/** A bad journal stops nothing: it is a record of what was believed. */
+const journals: Check = {
+  name: 'view journals',
+  inHome: true,
+  look: async (room) => {
+    const { trust, mesh } = await room.snapshot();
+    const opened = openRepository(room.home.repository);
+    const told: string[] = [];
+    for (const host of trust.charter.hosts.values()) {
+      const problem = await viewProblem(opened, host, { mesh, deep: false });
+      if (problem !== undefined)
+        return wrong(problem, `replay of ${host.name} is not to be trusted; docs/operations.md, View journals`);
+      const newest = await readNewestViewLine(opened, host.name);
+      if (newest !== undefined) told.push(`${host.name}:${newest.n}`);
+      if (host.name !== room.identity().host) continue;
+      const now = newest === undefined ? undefined : { n: newest.n, hash: viewLineHash(newest) };
+      const rewound = viewRewound(readLastHeads(room.home).heads.view, now);
+      if (rewound !== undefined) return wrong(rewound, 'memctl fetch brings it back from peers');
+    }
+    return fine(told.join(' ') || 'none yet');
   },
 };
 
@@ -147,4 +173,4 @@ const clock: Check = {
   },
 };
 
-export const dataChecks: readonly Check[] = [repository, logs, lastHeads, database, views, clock];
+export const dataChecks: readonly Check[] = [repository, logs, lastHeads, journals, database, views, clock];

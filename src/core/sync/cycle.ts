@@ -18,6 +18,7 @@ import {
   remainingOf,
   type Turn,
 } from './turn.ts';
+import { lookAtViews } from './views.ts';
 import type { Result } from '../../crypto/result.ts';
 
 /** Nothing runs with the peer, and nothing of a cycle that was given up is awaited. */
@@ -28,12 +29,19 @@ export function isIdle(turn: Turn, peer: string): boolean {
 
 /** Starts a cycle with an idle peer; `heads`: it said already what it holds. */
 export function startCycle(turn: Turn, peer: string, asked: NextCycle): void {
-  const { deadlineMs, headsOnly, tokens, heads } = asked;
+  const { deadlineMs, headsOnly, views, tokens, heads } = asked;
   const number = turn.state.lastCycle + 1;
   change(turn, { lastCycle: number });
   const deadlineAt = turn.at + deadlineMs;
-  const fresh = { heads: undefined, outstanding: false, todo: undefined, waits: new Map(), draft: emptyDraft };
-  const cycle: Cycle = { number, deadlineAt, headsOnly, tokens, ...fresh };
+  const fresh = {
+    heads: undefined,
+    outstanding: false,
+    todo: undefined,
+    waits: new Map(),
+    viewsDone: false,
+    draft: emptyDraft,
+  };
+  const cycle: Cycle = { number, deadlineAt, headsOnly, views, tokens, ...fresh };
   changePeer(turn, peer, { cycle });
   if (heads !== undefined) return takeHeads(turn, peer, { ok: true, value: heads });
   changeCycle(turn, peer, { outstanding: true });
@@ -80,7 +88,12 @@ export function continueAfterTrust(turn: Turn, peer: string): void {
 
 export function continueWithLogs(turn: Turn, peer: string): void {
   if (peerOf(turn, peer).cycle?.todo === undefined) return;
-  if (mustEnd(turn, peer) || continueLogs(turn, peer)) finishCycle(turn, peer);
+  if (mustEnd(turn, peer)) return finishCycle(turn, peer);
+  if (continueLogs(turn, peer)) continueWithViews(turn, peer);
+}
+
+export function continueWithViews(turn: Turn, peer: string): void {
+  if (mustEnd(turn, peer) || lookAtViews(turn, peer)) finishCycle(turn, peer);
 }
 
 /** Nothing more is asked of a peer that broke off, and nothing of anybody once this host stops. */

@@ -4,7 +4,14 @@ import type { PeerFault, PeerFaultCode, PeerOutcome } from './peer.ts';
 import { emptyDraft, type Cycle } from './state.ts';
 
 /** Alarms that are only news; the others are about the peer's data being refused. */
-const newsCodes: ReadonlySet<string> = new Set(['OP_UNSUPPORTED', 'OWN_LOG_AHEAD', 'HOST_KEY_MISMATCH', 'WATCH_FLOOD']);
+const newsCodes: ReadonlySet<string> = new Set([
+  'OP_UNSUPPORTED',
+  'OWN_LOG_AHEAD',
+  'HOST_KEY_MISMATCH',
+  'WATCH_FLOOD',
+  'VIEW_CUT',
+  'VIEW_FORKED',
+]);
 const refusalCodes: ReadonlySet<PeerFaultCode> = new Set([
   'REFUSED_KEY',
   'HOST_KEY_MISMATCH',

@@ -16,6 +16,13 @@ export interface SignedLine {
   readonly link: string;
 }
 
+/** Newest line of a view journal: the commit of its branch, the number of the line, its hash. */
+export interface ViewTip {
+  readonly oid: string;
+  readonly n: number;
+  readonly hash: string;
+}
+
 /** Tip of one log as its holder states it. */
 export interface HeadsTip {
   /** Commit of the branch, 40 hex. */
@@ -32,6 +39,8 @@ export interface Heads {
   /** `kept`: hash over every op of the branch, those too that its version cannot apply; absent from an older host. */
   readonly trust: { readonly oid: string; readonly hash: string; readonly kept?: string };
   readonly addresses: Readonly<Record<string, string>>;
+  /** Newest line of every view journal; absent from an older host. */
+  readonly views?: Readonly<Record<string, ViewTip>>;
   readonly version: string;
 }
 
@@ -82,7 +91,14 @@ export type MeshAlarmCode =
   | 'TRUST_OP'
   | 'OP_UNSUPPORTED'
   | 'HOST_KEY_MISMATCH'
-  | 'WATCH_FLOOD';
+  | 'WATCH_FLOOD'
+  | ViewFaultCode;
+
+/**
+ * What is wrong with a view journal that a peer sends. VIEW_CUT: a line of it is not one, or is not signed by its host.
+ * VIEW_FORKED: it is another journal than the one that is here.
+ */
+export type ViewFaultCode = 'VIEW_CUT' | 'VIEW_FORKED';
 
 /** Identity = code + peer + log or op. Reported in every cycle while it lasts. */
 export interface MeshAlarm {

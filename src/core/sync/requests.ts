@@ -7,7 +7,13 @@ import type { NextCycle } from './state.ts';
 import { change, changePeer, emit, peerOf, type Turn } from './turn.ts';
 import type { CycleRequest, SyncEvent } from './vocabulary.ts';
 
-const unasked: NextCycle = { deadlineMs: cycleDeadlineMs, headsOnly: false, tokens: [], heads: undefined };
+const unasked: NextCycle = {
+  deadlineMs: cycleDeadlineMs,
+  headsOnly: false,
+  views: false,
+  tokens: [],
+  heads: undefined,
+};
 
 /** Every peer whose back-off is over and that is not at work already. After a sleep, every one. */
 export function runSchedule(turn: Turn, slept: boolean): void {
@@ -31,13 +37,17 @@ export function requestCycle(turn: Turn, request: CycleRequest): void {
   for (const peer of request.only ?? peers) requestOne(turn, peer, request);
 }
 
-function requestOne(turn: Turn, peer: string, { token, deadlineMs, headsOnly, busy }: CycleRequest): void {
+function requestOne(
+  turn: Turn,
+  peer: string,
+  { token, deadlineMs, headsOnly, views = false, busy }: CycleRequest,
+): void {
   const refuse = (reason: PeerFault): void =>
     emit(turn, { kind: 'outcome', outcome: faultOutcome(peer, reason), tokens: [token] });
   if (turn.state.closed) return refuse({ code: 'CLOSED', detail: 'this host is stopping' });
   const why = turn.world.whyNoPeer(peer);
   if (why !== undefined) return refuse({ code: 'NOT_ENROLLED', detail: why });
-  const asked: NextCycle = { deadlineMs, headsOnly, tokens: [token], heads: undefined };
+  const asked: NextCycle = { deadlineMs, headsOnly, views, tokens: [token], heads: undefined };
   if (isIdle(turn, peer)) return startCycle(turn, peer, asked);
   // A quick question of our own is no reason to turn anybody away.
   if (busy === 'wait' || peerOf(turn, peer).cycle?.headsOnly === true) return askAfterwards(turn, peer, asked);
@@ -53,6 +63,7 @@ function askAfterwards(turn: Turn, peer: string, asked: NextCycle): void {
     next: {
       deadlineMs: Math.max(next.deadlineMs, asked.deadlineMs),
       headsOnly: next.headsOnly && asked.headsOnly,
+      views: next.views || asked.views,
       tokens: [...next.tokens, ...asked.tokens],
       // Whoever asks wants what the peer holds now; what it said unasked may be older than that.
       heads: asked.tokens.length === 0 && next.tokens.length === 0 ? asked.heads : undefined,

@@ -12,6 +12,14 @@ export interface PeerMemory {
   readonly refused: ReadonlyMap<string, { readonly offer: string; readonly alarm: MeshAlarm; readonly until: number }>;
   /** By code: what was seen of it beside any question. */
   readonly remarks: ReadonlyMap<string, { readonly alarm: MeshAlarm; readonly until: number }>;
+  /** When its view journals were looked at last, and by host those that were refused. */
+  readonly views: {
+    readonly at: number;
+    readonly refused: ReadonlyMap<
+      string,
+      { readonly offer: string; readonly alarm: MeshAlarm; readonly until: number }
+    >;
+  };
 }
 
 /** What a cycle has come to so far. */
@@ -35,6 +43,9 @@ export interface Cycle {
   readonly todo: readonly string[] | undefined;
   /** Until when another peer's fetch of the same lines is waited for, by log. */
   readonly waits: ReadonlyMap<string, number>;
+  /** View journals are wanted whatever else there is; and whether they have been looked at. */
+  readonly views: boolean;
+  readonly viewsDone: boolean;
   readonly draft: Draft;
 }
 
@@ -42,6 +53,7 @@ export interface Cycle {
 export interface NextCycle {
   readonly deadlineMs: number;
   readonly headsOnly: boolean;
+  readonly views: boolean;
   readonly tokens: readonly string[];
   /** What it said meanwhile, unasked. */
   readonly heads: Heads | undefined;
@@ -121,7 +133,13 @@ export interface SyncOptions {
   readonly watches: boolean;
 }
 
-const nothingKnown: PeerMemory = { trust: undefined, own: undefined, refused: new Map(), remarks: new Map() };
+const nothingKnown: PeerMemory = {
+  trust: undefined,
+  own: undefined,
+  refused: new Map(),
+  remarks: new Map(),
+  views: { at: -Infinity, refused: new Map() },
+};
 
 export const unknownPeer: PeerState = {
   state: 'unknown',

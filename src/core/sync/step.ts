@@ -6,6 +6,7 @@ import {
   continueAfterOwn,
   continueAfterTrust,
   continueWithLogs,
+  continueWithViews,
   endWatch,
   failCycle,
   giveUpIfLate,
@@ -18,6 +19,7 @@ import { meetPeer, noteRemark, reconnectPeer, requestCycle, runSchedule, takeNud
 import type { Cycle, SyncState } from './state.ts';
 import { takeTrust } from './trust.ts';
 import { change, changeCycle, changePeer, emit, openTurn, peerOf, type Turn } from './turn.ts';
+import { takeViews } from './views.ts';
 import { cycleGiveUpMs } from '../limits.ts';
 import type { Effect, SyncEvent, SyncInput } from './vocabulary.ts';
 import { addWaiter, progressGate, progressWaiters, queueAppend } from './waiting.ts';
@@ -119,6 +121,9 @@ function goOn(turn: Turn, answer: Answer): void {
     case 'log':
       takeLog(turn, peer, answer);
       return continueWithLogs(turn, peer);
+    case 'views':
+      takeViews(turn, peer, answer.fetched);
+      return continueWithViews(turn, peer);
     case 'failed':
       return failCycle(turn, peer, answer.detail);
   }

@@ -16,6 +16,8 @@ import type {
   PeerFaultCode,
   PeerOutcome,
   SignedLine,
+  ViewFaultCode,
+  ViewTip,
 } from './peer.ts';
 
 /** What is held here, as of one input. Read only; every answer comes from verified data on this host. */
@@ -37,6 +39,12 @@ export interface World {
   /** Of a damaged copy, the last line that is good and that another copy must have; its tip if that is not known. */
   readonly goodUpto: (log: string) => number;
   readonly trust: () => { readonly hash: string; readonly kept: string };
+  /** The view journals that are here; without it none is fetched. */
+  readonly views?: {
+    readonly tip: (host: string) => ViewTip | undefined;
+    /** True for a copy that cannot be read and is to be taken anew. */
+    readonly isDamaged: (host: string) => boolean;
+  };
 }
 
 /** Why a commit was not taken, or not wholly. `seq`: first line concerned, when known. */
@@ -78,6 +86,12 @@ export interface TrustFetched {
   readonly bad: readonly { readonly id: string; readonly detail: string }[];
 }
 
+/** What was wrong with view journals, by host. `failure`: the fetch itself did not come to an end. */
+export interface ViewsFetched {
+  readonly faults: ReadonlyMap<string, { readonly code: ViewFaultCode; readonly detail: string }>;
+  readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
+}
+
 /**
  * What a cycle is for. `busy`: what becomes of a request while the last cycle with that peer still runs: `refuse` reports
  * TIMEOUT, `skip` leaves the peer out, `wait` has another cycle afterwards.
@@ -90,6 +104,8 @@ export interface CycleRequest {
   readonly deadlineMs: number;
   /** Asks what they hold, and fetches nothing but proof of what they say of our own log. */
   readonly headsOnly: boolean;
+  /** Fetches view journals whatever else there is. */
+  readonly views?: boolean;
   readonly busy: 'refuse' | 'skip' | 'wait';
 }
 
@@ -137,6 +153,7 @@ export type SyncEvent =
       readonly answer: Result<TrustFetched, FetchPackFault | 'TRUST_SHAPE'>;
     } & Answering)
   | ({ readonly kind: 'log'; readonly log: string; readonly fetched: LogFetched } & Answering)
+  | ({ readonly kind: 'views'; readonly fetched: ViewsFetched } & Answering)
   /** This machine failed at what the cycle asked for. */
   | ({ readonly kind: 'failed'; readonly detail: string } & Answering)
   /** A writer wants to append. */
@@ -162,6 +179,11 @@ export type Effect =
       readonly kind: 'fetch-log';
       readonly log: string;
       readonly offered: HeadsTip;
+      readonly deadlineMs: number;
+    } & Answering)
+  | ({
+      readonly kind: 'fetch-views';
+      readonly offered: ReadonlyMap<string, ViewTip>;
       readonly deadlineMs: number;
     } & Answering)
   /** The deadline of a cycle is over: end whatever is done for it. Its answer is still awaited, and then passed over. */

@@ -19,7 +19,13 @@ function askForOwnLog(turn: Turn): void {
   changeGate(turn, { phase: 'asking', until: turn.at + ownAskMs });
   for (const peer of turn.world.peers()) {
     if (peerOf(turn, peer).said !== undefined || !isIdle(turn, peer)) continue;
-    startCycle(turn, peer, { deadlineMs: ownAskMs + ownProofMs, headsOnly: true, tokens: [], heads: undefined });
+    startCycle(turn, peer, {
+      deadlineMs: ownAskMs + ownProofMs,
+      headsOnly: true,
+      views: false,
+      tokens: [],
+      heads: undefined,
+    });
   }
 }
 
@@ -74,7 +80,13 @@ export function progressWaiters(turn: Turn): void {
   for (const peer of turn.world.peers()) {
     const waiting = left.some(({ line }) => !holdersOf(turn.state, turn.world, line).includes(peer));
     if (!waiting || !isIdle(turn, peer) || turn.at < peerOf(turn, peer).notBefore) continue;
-    startCycle(turn, peer, { deadlineMs: cycleDeadlineMs, headsOnly: false, tokens: [], heads: undefined });
+    startCycle(turn, peer, {
+      deadlineMs: cycleDeadlineMs,
+      headsOnly: false,
+      views: false,
+      tokens: [],
+      heads: undefined,
+    });
   }
 }
 

@@ -144,7 +144,8 @@ export function headsOf(ops: readonly Held[]): readonly string[] {
     .toSorted(byText);
 }
 
-function hashOf(ids: readonly string[], forks: readonly (readonly [string, number])[]): string {
+/** The trust hash of valid ops with these ids, where the lowest unsettled fork-proofs are these. Pure. */
+export function hashOf(ids: readonly string[], forks: readonly (readonly [string, number])[]): string {
   const list: readonly JsonValue[] = [
     ...ids.toSorted(byText),
     ...forks.toSorted(([left], [right]) => byText(left, right)).map(([name, seq]) => [name, seq]),

@@ -30,6 +30,7 @@ export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm
       about: `log:${cut.log}`,
       blames: self,
     })),
+    ...divergenceAlarms(engine),
     ...engine.peerBook.alarms().map(({ code, detail, peer, log, op }) => ({
       kind: code,
       host: log ?? peer,
@@ -41,4 +42,18 @@ export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm
       .charter()
       .conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}`, about: item, blames: null })),
   ];
+}
+
+/** Two hosts fold the same to different roots: a program or a disk is at fault on one of them, and neither knows which. */
+function divergenceAlarms({ journal, identity }: Engine): LocalAlarm[] {
+  const self = identity.host;
+  return journal.divergences().map(({ host, n, at, theirs, ours }) => ({
+    kind: 'DIVERGED',
+    host,
+    detail:
+      `${self} and ${host} fold the same lines under the same trust set to different roots: ` +
+      `${ours.slice(0, 12)} here, ${theirs.slice(0, 12)} in line ${n} of the view journal of ${host} (${at})`,
+    about: self < host ? `${self}+${host}` : `${host}+${self}`,
+    blames: null,
+  }));
 }

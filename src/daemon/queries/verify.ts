@@ -14,6 +14,7 @@ import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
 import { counted } from '../counted.ts';
 import { cutOf, readVerifiedLog, usableLines } from '../log-book.ts';
+import { viewProblem } from './verify-views.ts';
 
 interface LogReport {
   readonly lines: readonly VerifiedLine[];
@@ -31,7 +32,7 @@ const triesBeside = 2;
 
 /**
  * Reads every log again from git and verifies it; folds it from nothing and compares roots. Deep: every host signature,
- * every object, every database row, every byte of every plain copy, every view file. What moved meanwhile is no problem:
+ * every object, every database row, every byte of every plain copy, every view file, every line of the view journals. What moved meanwhile is no problem:
  * then it is looked at again.
  */
 export async function verify(engine: Engine, options: Options): Promise<VerifyJson> {
@@ -83,6 +84,10 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
     progress('checking objects and derived files');
     const found = [...(await checkObjects(engine.repository)), ...checkRows(engine, fold, all), ...checkViews(engine)];
     problems.push(...found.map(sentence));
+  }
+  for (const host of charter.hosts.values()) {
+    const problem = await viewProblem(engine.repository, host, { mesh: engine.meshId, deep });
+    if (problem !== undefined) problems.push(problem);
   }
   problems.push(...engine.beliefs.headsFaults().map(({ message }) => message));
   return { ok: problems.length === 0, deep, logs, root, problems };

@@ -13,6 +13,7 @@ const page = read('docs/errors.md');
 const homes: Readonly<Record<string, string>> = {
   FetchPackFault: 'src/core/sync/peer.ts',
   ConnectionFault: 'src/core/sync/peer.ts',
+  ViewFaultCode: 'src/core/sync/peer.ts',
   LineFault: 'src/core/line.ts',
   CanonicalFault: 'src/crypto/canonical.ts',
   InvalidCode: 'src/core/trust/validity.ts',

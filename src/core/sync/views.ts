@@ -1,0 +1,69 @@
+/**
+ * View journals: asked for with the next logs, or after ten minutes, or because somebody needs them. They are records of
+ * what hosts believed, so they come last, and a bad one is an alarm about its host, never a reason to refuse a peer.
+ */
+import { refusalForgetMs, viewFetchMs } from '../limits.ts';
+import type { Heads, MeshAlarm, ViewTip } from './peer.ts';
+import { changeCycle, changePeer, emit, noteAlarms, noteFault, peerOf, remainingOf, type Turn } from './turn.ts';
+import type { ViewsFetched } from './vocabulary.ts';
+
+/** @returns true when there is nothing to fetch. */
+export function lookAtViews(turn: Turn, peer: string): boolean {
+  const { cycle, memory } = peerOf(turn, peer);
+  if (cycle?.heads === undefined || cycle.viewsDone || turn.world.views === undefined) return true;
+  changeCycle(turn, peer, { viewsDone: true });
+  const { lines, trustAdded } = cycle.draft;
+  const news = Object.keys(lines).length > 0 || trustAdded.length > 0;
+  if (!cycle.views && !news && turn.at < memory.views.at + viewFetchMs) return true;
+  changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, at: turn.at } } });
+  const offered = wantedViews(turn, peer, cycle.heads);
+  if (offered.size === 0) return true;
+  const deadlineMs = remainingOf(turn, cycle);
+  changeCycle(turn, peer, { outstanding: true });
+  emit(turn, { kind: 'fetch-views', peer, cycle: cycle.number, offered, deadlineMs });
+  return false;
+}
+
+/** What is worth fetching of what a peer offers. A journal of a host that is reached itself is left to that host. */
+function wantedViews(turn: Turn, peer: string, { views = {} }: Heads): ReadonlyMap<string, ViewTip> {
+  const { world } = turn;
+  const wanted = new Map<string, ViewTip>();
+  for (const [host, offered] of Object.entries(views)) {
+    if (!world.isEnrolled(host) || !isNews(turn, peer, { host, offered })) continue;
+    if (host !== peer && host !== world.host && peerOf(turn, host).state === 'up') continue;
+    const refused = peerOf(turn, peer).memory.views.refused.get(host);
+    if (refused?.offer === offerName(offered) && refused.until > turn.at) noteAlarms(turn, peer, [refused.alarm]);
+    else wanted.set(host, offered);
+  }
+  return wanted;
+}
+
+/** More lines than are here, or, of the host itself, other notes beside the same lines. */
+function isNews({ world }: Turn, peer: string, { host, offered }: { host: string; offered: ViewTip }): boolean {
+  if (world.views?.isDamaged(host) === true) return true;
+  const ours = world.views?.tip(host);
+  if (ours === undefined || offered.n > ours.n) return true;
+  if (offered.n < ours.n || offered.oid === ours.oid) return false;
+  return host === peer || (host === world.host && offered.hash !== ours.hash);
+}
+
+export function takeViews(turn: Turn, peer: string, { faults, failure }: ViewsFetched): void {
+  const { cycle, memory } = peerOf(turn, peer);
+  const refused = new Map(memory.views.refused);
+  for (const host of cycle?.heads?.views === undefined ? [] : Object.keys(cycle.heads.views)) {
+    const fault = faults.get(host);
+    const offered = cycle?.heads?.views?.[host];
+    refused.delete(host);
+    if (fault === undefined || offered === undefined) continue;
+    const detail = `view journal of ${host}: ${fault.detail}`;
+    const alarm: MeshAlarm = { code: fault.code, peer, log: host, detail };
+    refused.set(host, { offer: offerName(offered), alarm, until: turn.at + refusalForgetMs });
+    noteAlarms(turn, peer, [alarm]);
+  }
+  changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, refused } } });
+  if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `views: ${failure.detail}` });
+}
+
+function offerName({ oid, n, hash }: ViewTip): string {
+  return `${oid} ${n} ${hash}`;
+}

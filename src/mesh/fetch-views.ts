@@ -1,0 +1,216 @@
+/** View journals from one peer: fetch, judge, take over. */
+import {
+  fetchCommitsMax,
+  fetchDeadlineMs,
+  fetchLooseObjectsMax,
+  fetchObjectsMax,
+  viewNotesBytesMax,
+} from '../core/limits.ts';
+import type { FetchPackFault, ViewFaultCode, ViewTip } from '../core/sync/peer.ts';
+import type { ViewsFetched } from '../core/sync/vocabulary.ts';
+import type { ViewLine } from '../core/view-line.ts';
+import { ok, refuse, type Result } from '../crypto/result.ts';
+import { printable } from '../store/errors.ts';
+import { compareAndSwapRef, viewBranch } from '../store/git/refs.ts';
+import { treeError } from '../store/tree-fault.ts';
+import { listCommits, walkCommits } from './commit-chain.ts';
+import { packBounds, type SharedState } from './fetch-log.ts';
+import { fetchPack } from './fetch-pack.ts';
+import {
+  emptyViewBase,
+  judgeViews,
+  readViewBase,
+  type ViewBase,
+  type ViewExtension,
+  type ViewOwner,
+} from './judge-views.ts';
+import type { MeshNode, ViewStore } from './node.ts';
+import type { IntakeForm, Quarantine } from './quarantine.ts';
+import { recordingReader, type RecordingReader } from './recording-reader.ts';
+import type { PeerConnection } from './ssh-client.ts';
+import { takeOver } from './take-over.ts';
+
+export interface ViewsFetch {
+  readonly node: MeshNode;
+  readonly shared: SharedState;
+  readonly connection: PeerConnection;
+  readonly offered: ReadonlyMap<string, ViewTip>;
+  readonly deadlineMs: number;
+}
+
+/** One journal of them. */
+interface ViewFetch extends Omit<ViewsFetch, 'offered'> {
+  readonly views: ViewStore;
+  readonly owner: ViewOwner;
+  readonly offer: ViewTip;
+}
+
+/** Commit, three folders, a segment, and the same again where notes came between. */
+const objectsPerLine = 10;
+const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
+/** Bytes and objects allowed for notes that were replaced since. */
+const notesBytesMax: number = 64 * viewNotesBytesMax;
+const notesObjectsMax = 8_192;
+
+/** Fetches what is offered, one journal after the other. Throws OperatingError for failures of this machine. */
+export async function fetchViews(fetch: ViewsFetch): Promise<ViewsFetched> {
+  const faults = new Map<string, { code: ViewFaultCode; detail: string }>();
+  const { node } = fetch;
+  for (const [host, offer] of fetch.offered) {
+    const enrolled = node.charter().hosts.get(host);
+    if (node.views === undefined || enrolled === undefined) continue;
+    const owner = { host, mesh: node.meshId, keys: enrolled.spans.map(({ key }) => key) };
+    const fetched = await fetchView({ ...fetch, views: node.views, owner, offer });
+    if (fetched.ok) continue;
+    const { code, detail } = fetched;
+    if (isViewFault(code)) faults.set(host, { code, detail: printable(detail) });
+    else return { faults, failure: { code, detail: printable(detail) } };
+  }
+  return { faults };
+}
+
+type ViewFetched = Result<true, ViewFaultCode | FetchPackFault>;
+
+function isViewFault(code: ViewFaultCode | FetchPackFault): code is ViewFaultCode {
+  return code === 'VIEW_CUT' || code === 'VIEW_FORKED';
+}
+
+async function fetchView(fetch: ViewFetch): Promise<ViewFetched> {
+  const { views, owner, offer } = fetch;
+  const ours = views.isDamaged(owner.host) ? undefined : views.tip(owner.host);
+  const lines = Math.max(1, offer.n - (ours?.n ?? 0));
+  if (lines <= looseLinesMax) {
+    const few = await fetchAs(fetch, ours, { form: 'loose', lines });
+    if (few !== 'unrelated' && (few.ok || few.code !== 'TOO_LARGE')) return few;
+  }
+  const many = await fetchAs(fetch, ours, { form: 'pack', lines: offer.n });
+  return many === 'unrelated' ? ok(true) : many;
+}
+
+async function fetchAs(
+  fetch: ViewFetch,
+  ours: ViewTip | undefined,
+  { form, lines }: { readonly form: IntakeForm; readonly lines: number },
+): Promise<ViewFetched | 'unrelated'> {
+  const { node, connection, offer, views, owner } = fetch;
+  const deadlineMs = Math.min(fetchDeadlineMs, fetch.deadlineMs);
+  const bounds = packBounds(lines);
+  const fetched = await fetchPack({
+    connection,
+    repository: node.repository,
+    wants: [offer.oid],
+    haves: ours === undefined ? [] : [ours.oid],
+    form,
+    bytesMax: bounds.bytesMax + notesBytesMax,
+    objectsMax:
+      form === 'loose' ? fetchLooseObjectsMax : Math.min(fetchObjectsMax, bounds.objectsMax + notesObjectsMax),
+    deadlineMs,
+  });
+  if (!fetched.ok) return fetched;
+  const { quarantine } = fetched.value;
+  try {
+    return await views.alone(owner.host, () => judgeAndTake(fetch, quarantine, { form, deadlineMs }));
+  } finally {
+    quarantine.remove();
+  }
+}
+
+/** Nobody else moves the branch meanwhile; it may have moved while we fetched. */
+async function judgeAndTake(
+  fetch: ViewFetch,
+  quarantine: Quarantine,
+  how: { readonly form: IntakeForm; readonly deadlineMs: number },
+): Promise<ViewFetched | 'unrelated'> {
+  const { node, views, owner, offer, shared } = fetch;
+  const isOwn = owner.host === node.host;
+  const isDamaged = views.isDamaged(owner.host);
+  const ours = isDamaged ? undefined : views.tip(owner.host);
+  if (ours !== undefined && (ours.oid === offer.oid || ours.n > offer.n)) return ok(true);
+  const keep = how.form === 'loose';
+  const reader = recordingReader(quarantine.view, { cache: shared.folders, keep, deadlineMs: how.deadlineMs });
+  try {
+    const ends = {
+      commit: offer.oid,
+      base: ours?.oid ?? null,
+      commitsMax: fetchCommitsMax,
+      deadlineMs: how.deadlineMs,
+    };
+    const chain = keep ? await walkCommits(reader, ends) : await listCommits(quarantine.view, ends);
+    if (!chain.ok) return refuse('VIEW_CUT', chain.detail);
+    if (keep && !chain.value.descends) return 'unrelated';
+    const { base, durable } = ours === undefined ? nothing : await readBase(fetch, ours);
+    // What peers hold of our own journal others have built on: it stays, and what we said instead is said again.
+    const start = isOwn && !chain.value.descends ? emptyViewBase : base;
+    const good = await judgeChain(reader, chain.value.commits, { owner, base: start, keep });
+    if (good.taken !== undefined && isMore(good.taken.extension, ours)) {
+      const { commit, extension } = good.taken;
+      await takeOver(node.repository, quarantine, keep ? reader.objects(durable) : 'pack');
+      const expected = isDamaged ? undefined : (ours?.oid ?? null);
+      await compareAndSwapRef(node.repository, { ref: viewBranch(owner.host).ref, expected, next: commit });
+      views.took(owner.host, newestOf(extension));
+    }
+    return good.fault === undefined ? ok(true) : refuse(good.fault.code, good.fault.detail);
+  } finally {
+    await reader.close();
+  }
+}
+
+function newestOf({ lines, base }: ViewExtension): readonly ViewLine[] {
+  return lines.length > 0 || base.last === null ? lines : [base.last];
+}
+
+function isMore({ base }: ViewExtension, ours: ViewTip | undefined): boolean {
+  return base.last !== null && base.last.n >= (ours?.n ?? 1);
+}
+
+interface JudgedChain {
+  readonly taken?: { readonly commit: string; readonly extension: ViewExtension };
+  readonly fault?: { readonly code: ViewFaultCode; readonly detail: string };
+}
+
+/** The last commit at once; if it is not good, one after the other as far as they are. Kept one by one, each is read. */
+async function judgeChain(
+  reader: RecordingReader,
+  commits: readonly string[],
+  about: { readonly owner: ViewOwner; readonly base: ViewBase; readonly keep: boolean },
+): Promise<JudgedChain> {
+  const { owner, keep } = about;
+  const last = commits.at(-1);
+  if (last === undefined) return {};
+  if (!keep) {
+    const whole = await judgeViews(reader, last, { owner, base: about.base });
+    if (whole.ok) return { taken: { commit: last, extension: whole.value } };
+    if (whole.code === 'VIEW_FORKED') return { fault: whole };
+  }
+  let { base } = about;
+  let judged: JudgedChain = {};
+  const lines: ViewLine[] = [];
+  for (const commit of commits) {
+    const next = await judgeViews(reader, commit, { owner, base });
+    if (!next.ok) return { ...judged, fault: { code: next.code, detail: next.detail } };
+    base = next.value.base;
+    lines.push(...next.value.lines);
+    judged = { taken: { commit, extension: { base, lines: lines.slice(-64) } } };
+  }
+  return judged;
+}
+
+/** `durable`: objects of it that need not be written again. */
+interface OwnCopy {
+  readonly base: ViewBase;
+  readonly durable: ReadonlySet<string>;
+}
+
+const nothing: OwnCopy = { base: emptyViewBase, durable: new Set() };
+
+/** Our copy at its last line. Throws OperatingError when it is damaged. */
+async function readBase({ node, owner, shared, deadlineMs }: ViewFetch, ours: ViewTip): Promise<OwnCopy> {
+  const reader = recordingReader(node.repository, { cache: shared.folders, keep: false, deadlineMs });
+  try {
+    const read = await readViewBase(reader, ours.oid);
+    if (!read.ok) throw treeError(viewBranch(owner.host).name, read);
+    return { base: read.value, durable: reader.seen() };
+  } finally {
+    await reader.close();
+  }
+}

@@ -39,14 +39,21 @@ async function fromBranch(repository: Repository, now: TrustSet, hash: string): 
   });
   const commits = listed.code === 0 ? listed.stdout.toString('latin1').split('\n').slice(0, -1) : [];
   const seen = new Set<string>();
-  let set = emptyTrustSet(now.meshId);
+  let [set, dropped] = [emptyTrustSet(now.meshId), 0];
   for (const commit of commits) {
-    const files = await readTrustCommit(repository, commit, (id) => seen.has(id));
+    let files = await readTrustCommit(repository, commit, (id) => seen.has(id));
+    if (files.ok && files.value.dropped !== dropped) {
+      // Files were taken out: what is left is the set.
+      files = await readTrustCommit(repository, commit);
+      set = emptyTrustSet(now.meshId);
+    }
     if (!files.ok) return undefined;
-    for (const { id } of files.value) seen.add(id);
+    const { ops } = files.value;
+    dropped = files.value.dropped;
+    for (const { id } of ops) seen.add(id);
     set = addOps(
       set,
-      files.value.flatMap(({ text }) => readOp(text)),
+      ops.flatMap(({ text }) => readOp(text)),
     ).set;
     if (trustHash(set) === hash) return set;
   }

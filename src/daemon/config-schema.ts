@@ -136,7 +136,7 @@ export const configSections: Readonly<Record<string, ConfigSection>> = {
       type: 'text',
       fallback: 'none',
       meaning:
-        'Where this machine dials host NAME, as `ssh://HOST:PORT`. Beats what hosts told each other and the charter; who answers is still proved by its key.',
+        'Where this machine dials host NAME, as `ssh://HOST:PORT`. Tried before what hosts told each other and the charter; who answers is still proved by its key. Told to nobody.',
       check: addressFault,
     },
   },

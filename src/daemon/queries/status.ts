@@ -83,7 +83,7 @@ function peerJson(engine: Engine, heads: StoredTips, host: string, now: number):
     Object.entries(to).reduce((sum, [log, { seq }]) => sum + Math.max(0, seq - (from[log]?.seq ?? 0)), 0);
   return {
     host,
-    address: engine.charter().hosts.get(host)?.address ?? '',
+    address: engine.addressesOf(host)[0] ?? '',
     state: health?.state ?? 'unknown',
     lastContact: health?.lastContact ?? null,
     lastNewEvent: health?.lastNewEvent ?? null,

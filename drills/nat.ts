@@ -5,7 +5,7 @@ import { peerState, startLiveMesh, statusOf, until, untilEqual, type LiveMesh } 
 
 export const name = 'nat';
 export const promise =
-  'a host that nobody can dial is heard and hears at once, knows that its appends are held elsewhere, and comes back by itself';
+  'a host that nobody can dial is heard and hears at once, knows that its appends are held elsewhere, and comes back by itself; so does one that gets another address';
 
 const home = ['--home', 'file:infra/FLEET.md'];
 
@@ -17,6 +17,7 @@ export async function run(context: DrillContext): Promise<void> {
   await untilHeard(context, mesh);
   await writeBehind(context, { alpha, beta, gamma });
   await restart(context, { alpha, beta, gamma });
+  await move(context, mesh, { alpha, beta, gamma });
   await verifyAll(context, mesh.hosts);
 }
 
@@ -67,6 +68,21 @@ async function restart(context: DrillContext, { alpha, beta, gamma }: Hosts): Pr
   });
   await untilEqual([alpha, beta, gamma], { alpha: 1, gamma: 2 });
   context.evidence(`alpha heard gamma again ${(took / 1_000).toFixed(1)} s after gamma wrote`);
+}
+
+/** The charter keeps the old address; nobody changes a configuration. */
+async function move(context: DrillContext, { network }: LiveMesh, { alpha, beta, gamma }: Hosts): Promise<void> {
+  if (network.move === undefined) return context.evidence('hosts have no address of their own here: none moves');
+  context.step('the machine of beta gets another address, and beta goes on writing');
+  const url = network.move('beta');
+  await beta.json('assert', 'ssh-route/max-2', '--value', 'direct', ...home);
+  await untilEqual([alpha, beta, gamma], { alpha: 1, beta: 1, gamma: 2 });
+  await until('alpha and gamma dial beta at its new address', async () =>
+    (await Promise.all([peerState(alpha, 'beta'), peerState(gamma, 'beta')])).every(
+      (peer) => peer?.state === 'up' && peer.address === url,
+    ),
+  );
+  context.evidence(`alpha and gamma dial beta at ${url}; its host-add still says another address`);
 }
 
 async function verifyAll(context: DrillContext, hosts: readonly TestHost[]): Promise<void> {

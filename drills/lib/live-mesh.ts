@@ -12,6 +12,7 @@ export interface LiveMesh {
 export interface LivePeer {
   readonly host: string;
   readonly state: string;
+  readonly address: string;
   readonly reason?: string;
 }
 

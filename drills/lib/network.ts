@@ -29,6 +29,8 @@ export interface DrillNetwork {
   listens(host: string, port: number): void;
   cut(a: string, b: string): void;
   heal(a: string, b: string): void;
+  /** Gives a host another address, as DHCP does; undefined where hosts have none of their own. @returns its new URL. */
+  readonly move: ((host: string) => string) | undefined;
 }
 
 export interface NetworkOptions {
@@ -108,7 +110,8 @@ function namespaces(context: DrillContext, { hosts, behindNat = [] }: NetworkOpt
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     remove();
   });
-  const addressOf = (host: string): string => `10.77.0.${hosts.indexOf(host) + 1}`;
+  const moved = new Set<string>();
+  const addressOf = (host: string): string => `10.77.0.${hosts.indexOf(host) + (moved.has(host) ? 101 : 1)}`;
   for (const name of made) ip('netns', 'add', name);
   for (const host of hosts) {
     ip('-n', nameOf(host), 'link', 'set', 'lo', 'up');
@@ -122,7 +125,7 @@ function namespaces(context: DrillContext, { hosts, behindNat = [] }: NetworkOpt
     kind: 'network namespaces',
     place: (host) => ({
       within: ['ip', 'netns', 'exec', nameOf(host)],
-      listen: `${behindNat.includes(host) ? '127.0.0.1' : addressOf(host)}:${port}`,
+      listen: `${behindNat.includes(host) ? '127.0.0.1' : '[::]'}:${port}`,
       told: behindNat.includes(host) ? '' : `ssh://${addressOf(host)}:${port}`,
       environment: {},
     }),
@@ -130,6 +133,20 @@ function namespaces(context: DrillContext, { hosts, behindNat = [] }: NetworkOpt
     listens: () => undefined,
     cut: (a, b) => void ip('-n', hub, 'link', 'set', bridgeOf(a, b), 'down'),
     heal: (a, b) => void ip('-n', hub, 'link', 'set', bridgeOf(a, b), 'up'),
+    move(host) {
+      const [before, others] = [addressOf(host), hosts.filter((other) => other !== host)];
+      moved.add(host);
+      ip('-n', nameOf(host), 'address', 'add', `${addressOf(host)}/32`, 'dev', 'lo');
+      for (const other of others) {
+        const device = `v${bridgeOf(host, other).slice(1)}`;
+        const there = [`${addressOf(other)}/32`, 'dev', device, 'src', addressOf(host)];
+        ip('-n', nameOf(host), 'route', 'replace', ...there);
+        ip('-n', nameOf(other), 'route', 'del', `${before}/32`);
+        ip('-n', nameOf(other), 'route', 'add', `${addressOf(host)}/32`, 'dev', device, 'src', addressOf(other));
+      }
+      ip('-n', nameOf(host), 'address', 'del', `${before}/32`, 'dev', 'lo');
+      return `ssh://${addressOf(host)}:${port}`;
+    },
   };
 }
 
@@ -204,6 +221,7 @@ async function proxies(context: DrillContext, options: NetworkOptions): Promise<
     listens: (host, found) => void ports.set(host, found),
     cut: (a, b) => setCut(a, b, true),
     heal: (a, b) => setCut(a, b, false),
+    move: undefined,
   };
 }
 

@@ -74,11 +74,13 @@ export function createPeerBook(
   const peers = new Map([...remembered].map(([host, one]): [string, PeerHealth] => [host, { ...unknown, ...one }]));
   const said = new Map<string, Heads>();
   const proven = new Map<string, SignedLine>();
-  const places = new Map<string, Places>();
+  const places = placesIn(remembered);
   const forgetOthers = (): void => {
     for (const known of [peers, said, proven, places])
       for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
   };
+  const hints = (host: string): readonly string[] =>
+    hintsOf(host, said.get(host) ?? peers.get(host)?.heads, places.get(host));
   return {
     heard: (peer, heads) => void said.set(peer, heads),
     // What was proven once stays so: the signature is ours, whatever the peer says later.
@@ -99,7 +101,7 @@ export function createPeerBook(
     },
     remembered() {
       forgetOthers();
-      return new Map([...peers].map(([host, health]) => [host, memoryOf(health)]));
+      return new Map([...peers].map(([host, health]) => [host, memoryOf(health, hints(host)[0])]));
     },
     of(peer) {
       forgetOthers();
@@ -127,9 +129,7 @@ export function createPeerBook(
     reachedAt: (host, reached) => void places.set(host, { ...places.get(host), reached }),
     hints(host) {
       forgetOthers();
-      const told = (said.get(host) ?? peers.get(host)?.heads)?.addresses[host];
-      const { reached, seen } = places.get(host) ?? {};
-      return addressesIn([reached, told, seen]);
+      return hints(host);
     },
     relayed(host) {
       forgetOthers();
@@ -137,6 +137,15 @@ export function createPeerBook(
       return addressesIn(told).slice(0, relayedAddressesMax);
     },
   };
+}
+
+function placesIn(remembered: ReadonlyMap<string, RememberedPeer>): Map<string, Places> {
+  const known = [...remembered].filter(([, { address }]) => address !== undefined && address !== '');
+  return new Map(known.map(([host, { address = '' }]) => [host, { reached: address }]));
+}
+
+function hintsOf(host: string, said: Heads | undefined, { reached, seen }: Places = {}): readonly string[] {
+  return addressesIn([reached, said?.addresses[host], seen]);
 }
 
 function addressesIn(all: readonly (string | undefined)[]): readonly string[] {
@@ -158,8 +167,11 @@ function healthAfter(before: PeerHealth, outcome: PeerOutcome, now: string): Pee
   };
 }
 
-function memoryOf({ since, lastContact, lastNewEvent, holds }: PeerHealth): RememberedPeer {
-  return { since, lastContact, lastNewEvent, holds };
+function memoryOf(
+  { since, lastContact, lastNewEvent, holds }: PeerHealth,
+  address: string | undefined,
+): RememberedPeer {
+  return { since, lastContact, lastNewEvent, holds, ...(address === undefined ? {} : { address }) };
 }
 
 /** The address of a socket as one to dial; undefined for one that means something on its own link only. Pure. */

@@ -1,6 +1,6 @@
 /**
  * `peers.json`: when each peer was last met and last had news, so that a start does not forget that a peer has been
- * silent for days. Derived and disposable: without it counting begins anew.
+ * silent for days, and where it is. Derived and disposable: without it counting begins anew.
  */
 import fs from 'node:fs';
 import { isSlug } from '../core/id.ts';
@@ -16,6 +16,8 @@ export interface RememberedPeer {
   readonly lastNewEvent: string | null;
   /** Line of this host's own log up to which it was seen to hold it; 0: none. */
   readonly holds: number;
+  /** Where it was last known to be, at first hand; a hint. */
+  readonly address?: string;
 }
 
 const bytesMax = 262_144;
@@ -45,8 +47,9 @@ export async function writePeerMemory(
 
 function isPeer(value: unknown): value is RememberedPeer {
   if (!isRecord(value)) return false;
-  const { since, lastContact, lastNewEvent, holds } = value;
-  return [since, lastContact, lastNewEvent].every(isTime) && Number.isSafeInteger(holds) && Number(holds) >= 0;
+  const { since, lastContact, lastNewEvent, holds, address = '' } = value;
+  const isCount = Number.isSafeInteger(holds) && Number(holds) >= 0;
+  return [since, lastContact, lastNewEvent].every(isTime) && isCount && typeof address === 'string';
 }
 
 function isTime(value: unknown): boolean {

@@ -88,3 +88,12 @@ test('a peer that answers and never has anything new is not one that had: three 
     lastNewEvent: '2026-07-01T00:00:00.000Z',
   });
 });
+
+test('where a host was is still known after a restart, and is tried first', () => {
+  const book = createPeerBook();
+  book.note(up('beta', heads('beta', {})), '2026-07-01T00:00:00.000Z');
+  book.reachedAt('beta', 'ssh://10.0.0.7:7422');
+  const later = createPeerBook(() => true, book.remembered());
+  later.heard('beta', heads('beta', { beta: 'ssh://10.0.0.2:7422' }));
+  expect(later.hints('beta')).toEqual(['ssh://10.0.0.7:7422', 'ssh://10.0.0.2:7422']);
+});

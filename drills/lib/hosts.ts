@@ -42,6 +42,8 @@ export interface TestHost {
    * cycles are asked for by `fetch`.
    */
   start(at?: string): Promise<DrillProcess>;
+  /** Kills the memd that was started last. */
+  halt(): Promise<void>;
   /** Kills the memd that was started last, and starts another. */
   restart(): Promise<DrillProcess>;
 }
@@ -94,6 +96,9 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
       return JSON.parse(stdout) as T;
     },
     start,
+    async halt() {
+      await last?.end();
+    },
     async restart() {
       await last?.end();
       return start();

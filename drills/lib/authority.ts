@@ -83,7 +83,8 @@ export async function startMesh(context: DrillContext, key?: { readonly passphra
   };
 }
 
-async function layMeshHost(context: DrillContext, folder: string, name: string): Promise<MeshHost> {
+/** Lays out a host whose memd can be stopped. */
+export async function layMeshHost(context: DrillContext, folder: string, name: string): Promise<MeshHost> {
   const own: DrillProcess[] = [];
   const started = (memd: DrillProcess): void => {
     own.push(memd);

@@ -1,5 +1,6 @@
 /** Real hosts on this machine: a home each, memctl as a process, memd as a process, ssh on loopback. */
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +21,8 @@ export interface RunOptions {
   /** Over the environment of this process; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** As a person runs it: a copied home finds out that it is one. */
+  readonly bound?: boolean;
   /** Runs as this user and group; only root can. */
   readonly uid?: number;
   /** Words before the command: `ip netns exec NAME`. */
@@ -75,6 +78,7 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
   const ctl = (...args: readonly string[]): Promise<CtlResult> => runMemctl(['--home', home, ...args], { env, within });
   let last: DrillProcess | undefined;
   const start = async (at = address): Promise<DrillProcess> => {
+    unbind(home);
     const words = [join(bin, 'memd'), '--home', home, '--listen', at, '--sync', sync, '--json'];
     const [command = '', ...args] = [...within, process.execPath, ...words];
     const memd = startProcess({ command, args, env });
@@ -114,7 +118,14 @@ export function isolated(folder: string): Record<string, string> {
     HOME: folder,
     MEMD_HOME: '',
     SSH_AUTH_SOCK: '',
+    // Peers of a test come and go; what waits for them is tested where it is meant.
+    MEMD_OFFLINE: '1',
   };
+}
+
+/** Tests put homes back from copies all the time; one without its marker takes the place where it is for its own. */
+function unbind(home: string): void {
+  rmSync(join(home, 'machine.marker'), { force: true });
 }
 
 /** A port that was free a moment ago. */
@@ -135,6 +146,8 @@ function freePort(): Promise<number> {
 export function runMemctl(args: readonly string[], options: RunOptions): Promise<CtlResult> {
   const { input, cwd, env, uid, within = [] } = options;
   const [command = '', ...words] = [...within, process.execPath, join(bin, 'memctl'), ...args];
+  const home = args[args.indexOf('--home') + 1];
+  if (args.includes('--home') && options.bound !== true) unbind(home ?? '');
   return new Promise((resolve, reject) => {
     const child = spawn(command, words, {
       cwd,

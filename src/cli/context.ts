@@ -24,10 +24,22 @@ export interface Cli {
 }
 
 /** `globals` reads the parsed global options; it is called only when a command runs. */
-export function cliOf(globals: () => { home?: string }, output: Output): Cli {
+export function cliOf(globals: () => { home?: string; offline?: boolean }, output: Output): Cli {
   const home = (): string => resolveHome({ flag: globals().home, env: process.env });
-  const session = <T>(use: (call: Call) => Promise<T>): Promise<T> => reach(home(), output, use);
+  const session = <T>(use: (call: Call) => Promise<T>): Promise<T> =>
+    reach(home(), output, isOffline(globals()) ? (call) => use(offline(call)) : use);
   return { output, home, session, call: (method, params) => session((call) => call(method, params)) };
+}
+
+function isOffline({ offline: asked }: { offline?: boolean }): boolean {
+  return asked === true || process.env['MEMD_OFFLINE'] === '1';
+}
+
+/** Methods that append. */
+const appending: ReadonlySet<Method> = new Set(['append', 'import', 'sign.submit']);
+
+function offline(call: Call): Call {
+  return (method, params) => call(method, appending.has(method) ? { ...params, offline: true } : params);
 }
 
 /**

@@ -60,6 +60,7 @@ async function programFor(argv: readonly string[], output: Output): Promise<Comm
     .description('one set of beliefs for agents on several machines')
     .version(version)
     .option('--home <DIR>', 'home folder (default: $MEMD_HOME, else ~/.local/share/memd)')
+    .option('--offline', 'append although no peer can say what it holds of this log')
     .option('--json', 'machine-readable output on stdout')
     .option('--quiet', 'no diagnostics')
     .option('--no-color', 'no colours')

@@ -109,6 +109,10 @@ export const apiSilenceMs = 60_000;
 export const apiRequestsMax = 256;
 /** How long a command without memd, or a memd that starts, waits for whoever holds the home to release it. */
 export const homeLockWaitMs = 2_000;
+/** Branches of one host that are kept beside its log: the other sides of its forks. */
+export const forkBranchesMax = 64;
+/** How long an append waits until any peer at all has said what it holds, before it is refused. */
+export const ownLogWaitMs = 10_000;
 /** How long the first append of a process waits for peers to say what they hold of this host's own log. */
 export const ownLogAskMs = 2_000;
 /** And how long for the proof of one that says it holds more, and does not come up with it. */

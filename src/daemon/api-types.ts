@@ -57,6 +57,26 @@ export interface PurgeTargetJson {
   readonly repeatedBy: readonly string[];
 }
 
+/** What a signer is to decide on for a host that gets new keys. */
+export interface RecoverJson {
+  readonly host: string;
+  /** For `memctl host rekey` on an enrolled host. */
+  readonly line: string;
+  readonly fingerprint: string;
+  readonly sign: string;
+  readonly ssh: string;
+  /** The last line that everybody can use: what the new keys go on from, unless another place is named. */
+  readonly pin: PlaceJson;
+  /** Seq of two lines that this host signed; null when none is known. */
+  readonly fork: number | null;
+  /** Lines of its log that are held here, usable or not. */
+  readonly held: number;
+  /** Branches of its log that are kept beside it: first seq and link, lines. */
+  readonly branches: readonly { readonly from: number; readonly link: string; readonly lines: number }[];
+  /** Events that stand on such branches only. */
+  readonly unsaid: number;
+}
+
 export interface PurgePlanJson {
   readonly reason: string;
   readonly targets: readonly PurgeTargetJson[];
@@ -327,6 +347,8 @@ export interface ApiMethods {
       session?: string;
       /** Names this request: made again, it is answered with the events of the first time. */
       once?: string;
+      /** Also when no peer can say what it holds of the own log. */
+      offline?: boolean;
       /** Answer when so many peers hold it, or when the time is over. */
       sync?: { readonly peers: number | 'all'; readonly timeoutMs: number };
     };
@@ -363,7 +385,13 @@ export interface ApiMethods {
   fetch: { params: { peer?: string }; result: { peers: readonly FetchedJson[] } };
   rebuild: { params: Record<string, never>; result: { root: string; events: number; seconds: number } };
   import: {
-    params: { kind: string; events: readonly BodyInput[]; skipped: readonly SkippedJson[]; dryRun?: boolean };
+    params: {
+      kind: string;
+      events: readonly BodyInput[];
+      skipped: readonly SkippedJson[];
+      dryRun?: boolean;
+      offline?: boolean;
+    };
     result: ImportedJson & { readonly subjects: readonly string[] };
   };
   /** The text that a session of an agent starts with. */
@@ -403,9 +431,12 @@ export interface ApiMethods {
   'signer.remember': { params: { old: string; name: string; key: string }; result: { changed: boolean } };
   'sign.draft': { params: SignRequest; result: SignDraftJson };
   /** `key`: fingerprint of the key that signed; without it every signer is tried. */
-  'sign.submit': { params: { body: string; sshsig: string; key?: string }; result: SignedJson };
+  'sign.submit': { params: { body: string; sshsig: string; key?: string; offline?: boolean }; result: SignedJson };
   /** What a purge of these events would take away; `key`: fingerprint of the signer that is to approve it. */
   'purge.plan': { params: { ids: readonly string[]; reason: string; key?: string }; result: PurgePlanJson };
+  'recover.prepare': { params: Record<string, never>; result: RecoverJson };
+  'recover.unsaid': { params: Record<string, never>; result: { unsaid: number } };
+  'recover.say': { params: Record<string, never>; result: { results: readonly AppendedJson[] } };
   'purge.list': { params: Record<string, never>; result: { purges: readonly ListedPurgeJson[] } };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }

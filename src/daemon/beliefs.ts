@@ -59,6 +59,10 @@ export interface Beliefs {
   readonly read: () => Promise<StateDatabase>;
   /** BRANCH_REWOUND once the own log or the trust branch says less than when this host last looked: nothing is written. */
   readonly headsFault: () => OperatingError | undefined;
+  /** The same of the trust branch alone. */
+  readonly trustFault: () => OperatingError | undefined;
+  /** Lines of the own log that this host once held, as far as its present key signed the last of them. */
+  readonly seenOfOwn: () => number;
   /** The same for every branch. A peer's log comes back from peers, and meanwhile this host may write its own. */
   readonly headsFaults: () => readonly OperatingError[];
   /** What else a person should hear of this home. */
@@ -150,8 +154,8 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       if (!untouched) await settler.now();
       return derived.database();
     },
-    headsFault: () => headsFaults().get('') ?? headsFaults().get(host),
-    headsFaults: () => [...headsFaults().values()],
+    ...headsFaultsOf(headsFaults, host),
+    seenOfOwn: () => heads.seen(host, trust()),
     notes: () => heads.notes(),
     lastView: () => heads.lastView(),
     fileFault: () => derived.fileFault(),
@@ -168,6 +172,17 @@ async function closeAll({ keeper, settler, derived }: Parts): Promise<void> {
   if (keeper.isAskedFor()) await settler.now();
   else await settler.stop();
   derived.close();
+}
+
+function headsFaultsOf(
+  faults: () => ReadonlyMap<string, OperatingError>,
+  host: string,
+): Pick<Beliefs, 'headsFault' | 'trustFault' | 'headsFaults'> {
+  return {
+    headsFault: () => faults().get('') ?? faults().get(host),
+    trustFault: () => faults().get(''),
+    headsFaults: () => [...faults().values()],
+  };
 }
 
 interface Parts {
@@ -310,7 +325,13 @@ async function reloadAll(
   tell('all');
 }
 
-/** Throws BRANCH_REWOUND: a host that was rewound fetches and appends nothing until it is restored. */
+/** Throws BRANCH_REWOUND: without its trust set a host asks nobody. */
+export function requireSoundTrust(beliefs: Beliefs): void {
+  const fault = beliefs.trustFault();
+  if (fault !== undefined) throw fault;
+}
+
+/** Throws BRANCH_REWOUND: a host that was rewound appends nothing until it has what it had. */
 export function requireSoundHeads(beliefs: Beliefs): void {
   const fault = beliefs.headsFault();
   if (fault !== undefined) throw fault;

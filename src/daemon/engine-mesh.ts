@@ -4,12 +4,16 @@ import { keptOp, type Added } from '../core/trust/set.ts';
 import type { MeshNode } from '../mesh/node.ts';
 import type { ObjectGate } from '../mesh/object-gate.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
+import { keepBranch } from '../store/fork-branches.ts';
 import type { HostKeys } from '../store/keys.ts';
+import { readLastSshKey, readNextKeys } from '../store/next-keys.ts';
+import type { AppendQueue } from './append-queue.ts';
 import type { Beliefs } from './beliefs.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import type { Journal } from './journal.ts';
 import type { PeerBook } from './peer-book.ts';
 import type { PeerKeeper } from './peer-keeper.ts';
+import type { Recovery } from './recover.ts';
 import type { TrustState } from './trust-keeper.ts';
 
 /** Addresses at which a host may be found, the likeliest first: config, hints, charter, what others say. */
@@ -54,31 +58,18 @@ export function openPeers(
       onPeers?.('caught-up');
     },
     onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
-    mayFetch: () => beliefs.headsFault() === undefined,
+    mayFetch: () => beliefs.trustFault() === undefined,
     sync: { watches: daemon },
   });
 }
 
-/** Own log first: before the first append of a process, peers say what they hold of it. What this home holds is known by then. */
-export function askBeforeAppend(
-  parts: Pick<Engine, 'beliefs' | 'peers'> & { readonly isAlone: () => boolean },
-): () => Promise<void> {
-  const { beliefs, peers, isAlone } = parts;
-  let asked: Promise<void> | undefined;
-  return () => {
-    if (asked === undefined && isAlone()) return Promise.resolve();
-    // A log that cannot be read is told by the append itself.
-    const wait = (): Promise<void> => peers.beforeAppend();
-    asked ??= beliefs.fold().then(wait, wait);
-    return asked;
-  };
-}
-
 /** The engine as the mesh sees it. */
 export function meshNode(
-  { meshId, identity, repository }: Pick<Engine, 'meshId' | 'identity' | 'repository'>,
+  { meshId, identity, repository, home }: Pick<Engine, 'meshId' | 'identity' | 'repository' | 'home'>,
   live: {
-    readonly keys: HostKeys;
+    readonly keys: () => HostKeys;
+    readonly heard: Recovery['heard'];
+    readonly queue: Pick<AppendQueue<never, never>, 'alone'>;
     readonly beliefs: Beliefs;
     readonly trust: () => TrustState;
     readonly admitTrust: (ops: readonly OfferedOp[], via: string) => Promise<Added>;
@@ -87,12 +78,15 @@ export function meshNode(
     readonly journal: Journal;
   },
 ): MeshNode {
-  const { keys, beliefs, trust, admitTrust, peerBook, gate, journal } = live;
+  const { keys, heard, queue, beliefs, trust, admitTrust, peerBook, gate, journal } = live;
   return {
     meshId,
     host: identity.host,
     repository,
-    sshKey: keys.ssh.pem,
+    get sshKey() {
+      return keys().ssh.pem;
+    },
+    otherSshKeys: () => [readNextKeys(home).ssh, readLastSshKey(home)].flatMap((key) => key?.pem ?? []),
     charter: () => trust().charter,
     purged: () => trust().charter.purges,
     gate,
@@ -103,8 +97,13 @@ export function meshNode(
     // Ops that cannot be applied are read again: each time they are an alarm.
     holdsTrustOp: (id) => keptOp(trust().set, id)?.unsupported === null,
     admitTrust,
-    onHeads: (peer, heads) => peerBook.heard(peer, heads),
+    onHeads(peer, heads) {
+      peerBook.heard(peer, heads);
+      heard(heads);
+    },
     onOwnLog: (peer, claim) => peerBook.claimed(peer, claim),
+    keepBranch: (lines) => keepBranch(home, lines),
+    aloneWithOwnLog: (lines, work) => queue.alone(async () => lines >= beliefs.seenOfOwn() && (await work())),
     damage: {
       of: (log) => beliefs.book.cutOf(log) !== undefined,
       recheck: beliefs.recheck,

@@ -19,18 +19,20 @@ import type { AppendedJson } from './api-types.ts';
 import { createAppendQueue, type AppendQueue } from './append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs.ts';
 import type { Config } from './config.ts';
-import { addressBook, askBeforeAppend, meshNode, openPeers } from './engine-mesh.ts';
+import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
 import { openTargets, type Targets } from './targets.ts';
 import { identityKeeper, listenState, localFaults } from './engine-state.ts';
 import { readIdentity, type Identity } from './identity.ts';
+import { openMachine, type Machine } from './machine.ts';
 import type { Transaction } from './own-log.ts';
-import { requireOwnLogWhole } from './own-log-first.ts';
+import { askBeforeAppend, requireOwnLogWhole } from './own-log-first.ts';
 import { oneAtATime } from './once.ts';
 import { createJournal, type Journal } from './journal.ts';
 import { createOwnWriter } from './own-writer.ts';
 import type { PeerBook } from './peer-book.ts';
 import { openPeerKeeper, type PeerKeeper } from './peer-keeper.ts';
 import { createPurger, type Purger } from './purger.ts';
+import { createRecovery, requireOwnWord, type Recovery, type RecoveryOptions } from './recover.ts';
 import { Refusal } from './refusal.ts';
 import { createTrustIntake, type TrustIntake } from './trust-intake.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
@@ -42,11 +44,15 @@ export interface EngineOptions {
   readonly daemon: boolean;
   /** What config.toml says; every default without it. */
   readonly config?: Config;
+  /** Appends go on when no peer can say what it holds of the own log. */
+  readonly offline?: boolean;
   readonly log?: Logger;
   /** Told when the charter may say something else than before, before the fold goes under it: a revocation acts at once. */
   readonly onCharter?: () => void;
   /** Told when a cycle with a peer is over, and when every peer has been asked once after a start or a sleep. */
   readonly onPeers?: (what: 'outcome' | 'caught-up') => void;
+  /** Told when this host has other keys than before. */
+  readonly onKeys?: () => Promise<void>;
   /** Told what long work is at. */
   readonly progress?: (text: string) => void;
 }
@@ -68,7 +74,9 @@ export interface Engine {
   readonly home: Home;
   readonly identity: Identity;
   readonly meshId: string;
+  /** Those of the key files, as of now. */
   readonly keys: HostKeys;
+  readonly recovery: Recovery;
   readonly repository: Repository;
   readonly beliefs: Beliefs;
   readonly peers: Peers;
@@ -85,8 +93,11 @@ export interface Engine {
   readonly journal: Journal;
   charter(): Charter;
   trust(): TrustState;
-  /** Appends one transaction; resolves once it is durable. */
-  append(transaction: Transaction): Promise<readonly AppendedJson[]>;
+  /**
+   * Appends one transaction; resolves once it is durable. `offline`: also when no peer can say what it holds of the own log.
+   * Refuses PEERS_UNREACHABLE.
+   */
+  append(transaction: Transaction, how?: { readonly offline?: boolean | undefined }): Promise<readonly AppendedJson[]>;
   /** Adds what verifies to the trust set, durably, and puts the fold under the new charter. */
   readonly admitTrust: TrustIntake;
   /** Has this host sign with this key by default, if `old` is the signer that it signed as. @returns whether it was. */
@@ -127,7 +138,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     await prepareRepository(repository);
     const trust = await readTrustState(repository, meshId);
     requireGenesis(trust, meshId);
-    const engine = assemble({ options, home, identity, meshId, lock, repository, trust });
+    const machine = await openMachine(home, identity.host);
+    const engine = assemble({ options, home, identity, meshId, lock, repository, trust, machine });
     // A crash came between the op and its end, or the disk was full.
     await engine.purger.carryOut(options.progress ?? (() => undefined));
     return engine;
@@ -153,77 +165,113 @@ interface Parts {
   readonly lock: HomeLock;
   readonly repository: Repository;
   readonly trust: TrustState;
+  readonly machine: Machine;
 }
 
 function assemble(parts: Parts): Engine {
   const { options, home, identity, meshId, repository, lock } = parts;
-  const { daemon, log, config, progress = () => undefined } = options;
-  let trust = parts.trust;
+  const { daemon, log, config, offline = false } = options;
   const self = identityKeeper(home, identity);
   const listen = listenState();
-  const keys = readKeys(home);
-  const place = { home, host: identity.host, repository, daemon, log, progress };
-  const viewTip = (): ViewTip | undefined => journal.tips.get(identity.host);
-  const beliefs = openBeliefs({ ...place, trust: () => trust, viewTip });
-  const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
-  const keeper = openPeerKeeper(home, (name) => peersOf(trust.charter, identity.host).includes(name), log);
-  const { peerBook } = keeper;
-  const addressesOf = addressBook({ config, peerBook, charter: () => trust.charter });
-  const queue = openQueue(parts, {
-    keys,
-    beliefs,
-    requireWhole: () => requireOwnLogWhole(beliefs.book, peerBook, ownHome(parts, addressesOf)),
-  });
-  const gate = createObjectGate();
-  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled: (name) => trust.charter.hosts.has(name) });
-  const purger = createPurger({ lock, repository, meshId, trust: () => trust, beliefs, gate, queue, log });
-  const admitTrust = createTrustIntake({
-    repository,
-    host: identity.host,
-    trust: () => trust,
-    grown: (state) => void (trust = state),
-    settle: async (said) => {
-      peers.expel();
-      options.onCharter?.();
-      if (!(await purger.carryOut(said))) await queue.alone(() => beliefs.recharter());
-    },
-    progress,
-  });
-  const node = meshNode(parts, { keys, beliefs, peerBook, trust: () => trust, admitTrust, gate, journal });
-  const peers = openPeers(node, options, { addressesOf, keeper, journal, beliefs });
-  const isAlone = (): boolean => peersOf(trust.charter, identity.host).length === 0;
-  const ownLogKnown = askBeforeAppend({ beliefs, peers, isAlone });
-  const means = { daemon, log, home, meshId, keys, repository, beliefs, peers, peerBook, addressesOf, config, targets };
+  const { queue, keys, keeper, ...live } = openLive(parts);
+  const { trust, beliefs, targets, peers, purger, recovery, journal } = live;
+  const ownLogKnown = askBeforeAppend({ beliefs, peers, peersOf: () => peersOf(trust().charter, identity.host) });
   return {
-    ...means,
+    daemon,
+    log,
+    home,
+    meshId,
+    repository,
+    config,
+    ...live,
     ...listen.set,
-    gate,
-    purger,
-    journal,
-    admitTrust,
+    get keys() {
+      return keys();
+    },
     get identity() {
       return self.now();
     },
-    charter: () => trust.charter,
-    trust: () => trust,
-    append: (transaction) => ownLogKnown().then(() => queue.submit(transaction)),
+    charter: () => trust().charter,
+    append: async (transaction, how) => {
+      await ownLogKnown(how?.offline === true || offline);
+      return queue.submit(transaction);
+    },
     rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => rebuildHome({ queue, beliefs, purger }, said, damage),
     alone: (work) => queue.alone(work),
     faults: () =>
       [
-        localFaults(parts, trust.charter),
-        ...[listen, purger, journal].map((one) => one.faults()),
+        localFaults(parts, trust().charter),
+        ...[parts.machine, recovery, listen, purger, journal].map((one) => one.faults()),
         beliefs.notes(),
       ].flat(),
     close: () => closeAll({ peers, queue, journal, targets, beliefs, keeper, lock }),
   };
 }
 
+type LiveNames = 'beliefs' | 'targets' | 'peerBook' | 'addressesOf' | 'gate' | 'recovery' | 'journal' | 'purger';
+type Live = Pick<Engine, LiveNames | 'admitTrust' | 'peers' | 'trust'> & {
+  readonly keys: () => HostKeys;
+  readonly queue: AppendQueue<Transaction, readonly AppendedJson[]>;
+  readonly keeper: PeerKeeper;
+};
+
+/** What is at work in an engine, put together. */
+function openLive(parts: Parts): Live {
+  const { options, home, identity, meshId, repository, lock } = parts;
+  const { daemon, log, config, progress = () => undefined } = options;
+  const { host } = identity;
+  let current = parts.trust;
+  const trust = (): TrustState => current;
+  let keyring = readKeys(home);
+  const keys = (): HostKeys => keyring;
+  const viewTip = (): ViewTip | undefined => journal.tips.get(host);
+  const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip });
+  const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
+  const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);
+  const { peerBook } = keeper;
+  const addressesOf = addressBook({ config, peerBook, charter: () => current.charter });
+  const requireWhole = (): void => {
+    parts.machine.require();
+    requireOwnLogWhole(beliefs.book, peerBook, ownHome(parts, addressesOf));
+  };
+  const queue = openQueue(parts, { keys, beliefs, requireWhole });
+  const gate = createObjectGate();
+  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled: (name) => current.charter.hosts.has(name) });
+  const onKeys = async (): Promise<void> => {
+    keyring = readKeys(home);
+    peerBook.forgetProofs();
+    await options.onKeys?.();
+  };
+  const recovery = openRecovery(parts, { trust, beliefs, gate, queue, keys, onKeys });
+  const purger = createPurger({ lock, repository, meshId, trust, beliefs, gate, queue, log });
+  const settle = async (said: (text: string) => void): Promise<void> => {
+    peers.expel();
+    options.onCharter?.();
+    if (!(await purger.carryOut(said))) await queue.alone(() => beliefs.recharter());
+    await recovery.settle(said);
+  };
+  const grown = (state: TrustState): void => void (current = state);
+  const admitTrust = createTrustIntake({ repository, host, trust, grown, settle, progress });
+  const { heard } = recovery;
+  const node = meshNode(parts, { keys, heard, beliefs, queue, peerBook, trust, admitTrust, gate, journal });
+  const peers = openPeers(node, options, { addressesOf, keeper, journal, beliefs });
+  const held = { beliefs, targets, peerBook, addressesOf, gate, recovery, journal, purger, admitTrust, peers, trust };
+  return { ...held, keys, queue, keeper };
+}
+
+function openRecovery(
+  { options, home, identity, repository, meshId, machine }: Parts,
+  live: Pick<RecoveryOptions, 'trust' | 'beliefs' | 'gate' | 'queue' | 'keys' | 'onKeys'>,
+): Recovery {
+  const { host, address } = identity;
+  return createRecovery({ home, host, address, repository, meshId, machine, log: options.log, ...live });
+}
+
 function openJournal(
   { options, home, identity, meshId, repository }: Parts,
   own: {
-    readonly keys: HostKeys;
+    readonly keys: () => HostKeys;
     readonly beliefs: Beliefs;
     readonly gate: ObjectGate;
     readonly isEnrolled: (host: string) => boolean;
@@ -231,7 +279,16 @@ function openJournal(
 ): Journal {
   const { keys, ...rest } = own;
   const { daemon, log } = options;
-  return createJournal({ home, host: identity.host, meshId, repository, key: keys.sign.key, daemon, log, ...rest });
+  return createJournal({
+    home,
+    host: identity.host,
+    meshId,
+    repository,
+    key: () => keys().sign.key,
+    daemon,
+    log,
+    ...rest,
+  });
 }
 
 async function rebuildHome(
@@ -280,12 +337,14 @@ function ownHome(
 
 function openQueue(
   { repository, identity, meshId }: Parts,
-  own: { readonly keys: HostKeys; readonly beliefs: Beliefs; readonly requireWhole: () => void },
+  own: { readonly keys: () => HostKeys; readonly beliefs: Beliefs; readonly requireWhole: () => void },
 ): AppendQueue<Transaction, readonly AppendedJson[]> {
   const { keys, ...rest } = own;
-  const writer = createOwnWriter({ repository, host: identity.host, meshId, key: keys.sign.key, ...rest });
+  const { host } = identity;
+  const requireWord = (charter: Charter): void => requireOwnWord(charter, host, keys());
+  const writer = createOwnWriter({ repository, host, meshId, key: () => keys().sign.key, requireWord, ...rest });
   const queue = createAppendQueue({
-    sizeOf: ({ events, approved = [] }: Transaction) => events.length + approved.length,
+    sizeOf: ({ events, approved = [], again = [] }: Transaction) => events.length + approved.length + again.length,
     batchMax: appendBatchMax,
     commit: (transactions) => writer.commit(transactions),
   });

@@ -77,6 +77,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
           timeoutMs: z.int().min(0).max(syncTimeoutMaxMs),
         })
         .optional(),
+      offline: z.boolean().optional(),
     }),
     handle: appendEvents,
   },
@@ -157,6 +158,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       events: z.array(z.looseObject({ kind: z.string(), subject: z.string() })),
       skipped: z.array(remark),
       dryRun: z.boolean().optional(),
+      offline: z.boolean().optional(),
     }),
     handle: importEvents,
   },
@@ -215,12 +217,22 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       body: z.string().max(lineBytesMax),
       sshsig: z.string().max(trustSshsigBytesMax),
       key: z.string().optional(),
+      offline: z.boolean().optional(),
     }),
     handle: submitApproval,
   },
   'purge.plan': {
     params: z.strictObject({ ids: z.array(z.string()).min(1), reason: z.string(), key: z.string().optional() }),
     handle: planPurge,
+  },
+  'recover.prepare': { params: nothing, handle: (engine) => engine.recovery.prepare() },
+  'recover.unsaid': { params: nothing, handle: async (engine) => ({ unsaid: await engine.recovery.unsaid() }) },
+  'recover.say': {
+    params: nothing,
+    handle: async (engine, _, progress) => {
+      await engine.recovery.settle(progress);
+      return { results: await engine.recovery.sayAgain() };
+    },
   },
   'purge.list': { params: nothing, handle: async (engine) => Promise.resolve({ purges: listPurges(engine) }) },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
@@ -266,10 +278,10 @@ export async function handleRequest(
 
 async function appendEvents(
   engine: Engine,
-  { events, session = 'cli', once, sync }: Params<'append'>,
+  { events, session = 'cli', once, sync, offline }: Params<'append'>,
 ): Promise<Answer<'append'>> {
   const peers = sync === undefined ? 0 : peersWanted(engine, sync);
-  const results = await engine.append({ events, session, ...(once === undefined ? {} : { once }) });
+  const results = await engine.append({ events, session, ...(once === undefined ? {} : { once }) }, { offline });
   if (sync !== undefined) return awaitPeers(engine, results, { peers, timeoutMs: sync.timeoutMs });
   if (once === undefined) return { results };
   return { results: results.map((one) => ({ ...one, replicated: holdersOfOwn(engine, one.seq).length })) };

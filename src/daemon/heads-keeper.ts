@@ -28,6 +28,8 @@ export interface HeadsKeeper {
    * their host. Asked anew each time, so that a log which a peer brought back is sound again.
    */
   readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
+  /** Lines of a log that this host once held; 0 when the charter says that they were never that host's. */
+  readonly seen: (host: string, trust: TrustState) => number;
   /** Why what was last seen is not known, or will not be: the file could not be read, now or earlier, or not written. */
   readonly notes: () => readonly { readonly kind: string; readonly detail: string }[];
   /** Newest line of this host's view journal when this host last looked. */
@@ -57,9 +59,7 @@ export function openHeadsKeeper(home: Home, view: () => LastView | undefined = (
     note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: trust.filesEver }));
     const oids = held.oids();
     for (const [host, head] of Object.entries(last.logs)) {
-      // The charter says that the line was never that host's: what is there now owes nothing to it.
-      const key = keyOf(trust, host, head.seq);
-      if (head.key !== undefined && key !== undefined && key !== head.key) continue;
+      if (isDisowned(trust, host, head) || isPinned(trust, host, { head, held })) continue;
       const tip = held.tip(host);
       const linkAt = (seq: number): string | undefined => held.linkAt(host, seq);
       note(host, () =>
@@ -71,6 +71,10 @@ export function openHeadsKeeper(home: Home, view: () => LastView | undefined = (
   return {
     faults,
     lastView: () => last.view,
+    seen(host, trust) {
+      const head = last.logs[host];
+      return head === undefined || isDisowned(trust, host, head) ? 0 : head.seq;
+    },
     notes: () => [
       ...(existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
       ...(unwritten === undefined ? [] : [{ kind: unwritten.code, detail: unwritten.message }]),
@@ -131,6 +135,22 @@ function headOf(book: LogBook, trust: TrustState, log: string): LastHead | undef
   const { oid, seq, link } = head;
   const key = keyOf(trust, log, seq);
   return { oid, seq, link, ...(key === undefined ? {} : { key }) };
+}
+
+/** The charter says that the line was never that host's: what is there now owes nothing to it. */
+function isDisowned(trust: TrustState, host: string, head: LastHead): boolean {
+  const key = keyOf(trust, host, head.seq);
+  return head.key !== undefined && key !== undefined && key !== head.key;
+}
+
+/** A signer said since which branch is the log, and that is the one that is held. */
+function isPinned(
+  { charter }: TrustState,
+  host: string,
+  { head, held }: { readonly head: LastHead; readonly held: HeldLogs },
+): boolean {
+  const pins = charter.hosts.get(host)?.pins ?? [];
+  return pins.some(({ seq, link }) => seq >= head.seq && held.linkAt(host, seq) === link);
 }
 
 /** The key that a host of the charter has for a line of its log. */

@@ -39,9 +39,10 @@ async function importNow(engine: Engine, params: Params<'import'>): Promise<Answ
   );
   const { clean, denied } = await withoutSecrets(plan.new.map((event) => ({ ...event, session })));
   if (params.dryRun !== true) {
-    await appendInOrder(engine, { events: clean, session, known });
+    const { offline } = params;
+    await appendInOrder(engine, { events: clean, session, known, offline });
     const denials = newDenials(denied, fold, host);
-    if (denials.length > 0) await engine.append({ events: denials, session });
+    if (denials.length > 0) await engine.append({ events: denials, session }, { offline });
   }
   return {
     kind: params.kind,
@@ -73,10 +74,11 @@ interface Ordered {
   readonly session: string;
   /** Id by import key. */
   readonly known: Map<string, string>;
+  readonly offline: boolean | undefined;
 }
 
 /** Appends wave by wave: whatever replaces nothing that is still to come. */
-async function appendInOrder(engine: Engine, { events, session, known }: Ordered): Promise<void> {
+async function appendInOrder(engine: Engine, { events, session, known, offline }: Ordered): Promise<void> {
   let waiting = events;
   while (waiting.length > 0) {
     const coming = new Set(waiting.map(importKey));
@@ -84,7 +86,7 @@ async function appendInOrder(engine: Engine, { events, session, known }: Ordered
     // Events that replace each other in a circle: no order is right, so they go as they come.
     const wave = ready.length > 0 ? ready : waiting;
     const written = wave.map((event) => withoutKeys(withIds(event, known))).filter(saysSomething);
-    const results = written.length === 0 ? [] : await engine.append({ events: written, session });
+    const results = written.length === 0 ? [] : await engine.append({ events: written, session }, { offline });
     for (const [index, event] of written.entries()) known.set(importKey(event), results[index]?.id ?? '');
     const done = new Set(wave);
     waiting = waiting.filter((event) => !done.has(event));

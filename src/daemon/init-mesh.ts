@@ -7,6 +7,7 @@ import { initRepository } from '../store/git/repository.ts';
 import { createHome, type Home } from '../store/home.ts';
 import { lockHome } from '../store/home-lock.ts';
 import { createKeys, type HostKeys } from '../store/keys.ts';
+import { bindMachine } from '../store/machine-marker.ts';
 import { addTrustOps } from '../store/trust-store.ts';
 import { hasIdentity, requireHostName, writeIdentity } from './identity.ts';
 import { addressToTell } from './listen-address.ts';
@@ -61,6 +62,7 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
       name: founding.signer.name,
       key: founding.signer.keyFile,
     };
+    await bindMachine(home);
     await writeIdentity(home, { host, mesh: op.id, listen: founding.listen, address, signer });
     return { mesh: op.id };
   } finally {

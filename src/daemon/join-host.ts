@@ -3,6 +3,7 @@ import { openRepository, prepareRepository } from '../store/git/repository.ts';
 import { openHome } from '../store/home.ts';
 import { lockHome } from '../store/home-lock.ts';
 import { readKeys } from '../store/keys.ts';
+import { bindMachine } from '../store/machine-marker.ts';
 import { addTrustOps } from '../store/trust-store.ts';
 import { readIdentity, writeIdentity } from './identity.ts';
 import { requireNoMesh } from './init-mesh.ts';
@@ -47,6 +48,7 @@ export async function joinHost(options: { home: string; url: string; mesh: strin
       author: `memd <${identity.host}@${meshId}>`,
       seconds: Math.floor(Date.now() / 1_000),
     });
+    await bindMachine(home);
     await writeIdentity(home, { ...identity, mesh: meshId });
     return { host: via };
   } finally {

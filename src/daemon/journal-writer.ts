@@ -13,7 +13,8 @@ import { alarmsMark, sameStatement, statementOf, viewDigests } from './journal-s
 
 export interface JournalWriterOptions extends ShelfOptions {
   readonly meshId: string;
-  readonly key: SigningKey;
+  /** The key as of now: a rekey replaces it. */
+  readonly key: () => SigningKey;
   readonly beliefs: Pick<Beliefs, 'fold' | 'book' | 'onChanged' | 'viewCache' | 'headsFault' | 'lastView'>;
   readonly log: Logger | undefined;
   /** Milliseconds on a clock that never runs backwards, and since when what is believed is believed. */
@@ -152,5 +153,5 @@ function noteFine(options: JournalWriterOptions, statement: Statement): void {
 }
 
 function signed({ key }: JournalWriterOptions, parts: ViewLineParts): ReturnType<typeof buildViewLine> {
-  return buildViewLine(parts, (message) => signEd25519(key, message));
+  return buildViewLine(parts, (message) => signEd25519(key(), message));
 }

@@ -12,6 +12,7 @@ interface Flags {
   readonly home?: string;
   readonly listen?: string;
   readonly sync?: string;
+  readonly offline?: boolean;
   readonly json?: boolean;
 }
 
@@ -25,6 +26,7 @@ function readFlags(argv: readonly string[]): Flags {
       'where the ssh server listens (default: as config.toml says, else as init recorded)',
     )
     .option('--sync <CRON>', `fetch schedule with seconds (default: as config.toml says, else '${defaultSync}')`)
+    .option('--offline', 'append although no peer can say what it holds of the log of this host')
     .option('--foreground', 'stay in the foreground (it always does; systemd runs it so)')
     .option('--json', 'print the ready line as JSON')
     .addHelpText(
@@ -39,7 +41,9 @@ function readFlags(argv: readonly string[]): Flags {
 async function main(argv: readonly string[]): Promise<void> {
   const flags = readFlags(argv);
   const home = resolveHome({ flag: flags.home, env: process.env });
-  const memd = await startMemd({ home, listen: flags.listen, sync: flags.sync, config: readConfig(process.env) });
+  const { listen: asked, sync } = flags;
+  const offline = flags.offline === true || process.env['MEMD_OFFLINE'] === '1';
+  const memd = await startMemd({ home, listen: asked, sync, offline, config: readConfig(process.env) });
   stopOnSignals(memd);
   const { host, listen, socket } = memd;
   const ready = flags.json

@@ -24,6 +24,8 @@ export interface MemdOptions {
   readonly listen?: string | undefined;
   /** Cron expression of the fetch schedule, with seconds; undefined takes the config's. */
   readonly sync?: string | undefined;
+  /** Appends do not wait for peers that cannot be reached. */
+  readonly offline?: boolean | undefined;
   /** What config.toml says; every default without it. */
   readonly config?: Config | undefined;
 }
@@ -48,13 +50,16 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
   let follow = (): void => undefined;
   let notifying: Notifying | undefined;
+  let rekeyed = (): Promise<void> => Promise.resolve();
   const engine = await openEngine({
     home: options.home,
     daemon: true,
+    offline: options.offline ?? false,
     ...(config === undefined ? {} : { config }),
     log,
     onCharter: () => follow(),
     onPeers: (what) => (what === 'caught-up' ? notifying?.ready() : notifying?.look()),
+    onKeys: () => rekeyed(),
   });
   const ends: (() => Promise<unknown>)[] = [() => engine.close()];
   const stop = async (): Promise<void> => {
@@ -75,6 +80,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
       void ssh.follow().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     };
     engine.beliefs.onChanged(ssh.tell);
+    rekeyed = () => ssh.reopen().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
     ends.push((await openApi(engine, log)).close);
     notifying = startNotifying(engine, log);
     ends.push(notifying.close);

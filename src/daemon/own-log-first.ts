@@ -4,8 +4,12 @@
  * none is made once one of them has proved, by a line that this host itself signed, that it holds more, or another line.
  * What a peer merely says stops nobody: any host of the mesh could then stop any other.
  */
+import { setTimeout } from 'node:timers/promises';
+import { ownLogWaitMs } from '../core/limits.ts';
 import { ownLogFault } from '../core/sync/own-log.ts';
 import { parsePeerAddress, printPeerAddress } from '../mesh/address.ts';
+import type { Peers } from '../mesh/peers.ts';
+import type { Beliefs } from './beliefs.ts';
 import type { LogBook } from './log-book.ts';
 import type { PeerBook } from './peer-book.ts';
 import { Refusal } from './refusal.ts';
@@ -47,4 +51,39 @@ function fetchCommand(peer: string, { host, home, addressOf }: OwnHome): string 
   const place = parsed.ok ? printPeerAddress(parsed.value) : 'ssh://HOST:7422';
   const url = `${place.replace('ssh://', 'ssh://memd@')}/log`;
   return `${ssh} git -C "${home}/repo.git" fetch ${url} log/${host}:log/${host}`;
+}
+
+/**
+ * Own log first: before the first append of a process, peers say what they hold of it. What this home holds is known by then.
+ * A process that began when the mesh had no other host has nothing to ask for. Refuses PEERS_UNREACHABLE, after a while.
+ */
+export function askBeforeAppend(parts: {
+  readonly beliefs: Pick<Beliefs, 'fold'>;
+  readonly peers: Pick<Peers, 'beforeAppend'>;
+  readonly peersOf: () => readonly string[];
+}): (alone: boolean) => Promise<void> {
+  const { beliefs, peers, peersOf } = parts;
+  let known = peersOf().length === 0;
+  return async (alone) => {
+    if (known) return;
+    // A log that cannot be read is told by the append itself.
+    await beliefs.fold().catch(() => undefined);
+    if (alone) return peers.beforeAppend({ alone });
+    const late = new AbortController();
+    const refused = setTimeout(ownLogWaitMs, undefined, { signal: late.signal }).then(() => {
+      throw unreachable(peersOf());
+    });
+    refused.catch(() => undefined);
+    await Promise.race([peers.beforeAppend(), refused]).finally(() => late.abort());
+    known = true;
+  };
+}
+
+function unreachable(peers: readonly string[]): Refusal {
+  return new Refusal({
+    code: 'PEERS_UNREACHABLE',
+    message: `no peer (${peers.join(', ')}) has said yet what it holds of this host's own log; an append to an old copy of it would fork it`,
+    hint: 'when one of them runs again; or, if this home is neither restored nor copied, append now: --offline (memctl, memd), MEMD_OFFLINE=1',
+    exit: 5,
+  });
 }

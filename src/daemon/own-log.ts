@@ -19,6 +19,8 @@ export interface Transaction {
   readonly approved?: readonly ApprovedBody[];
   /** Names the request: made again, it is answered with the events of the first time. */
   readonly once?: string;
+  /** What was said before on a branch that counts no more, as it stood. What the mesh does not take any more is left out. */
+  readonly again?: readonly Said[];
 }
 
 /** A body with an approval that has been verified. */
@@ -117,6 +119,11 @@ export function requireAppendable({ body, auth }: ApprovedBody, charter: Charter
   if (bytes <= lineBytesMax) return;
   const hint = `say it anew and shorter: memctl sign ${body.subject} --help`;
   throw tooLong(`with its approval ${body.kind} ${body.subject}`, bytes, hint);
+}
+
+/** Those of `again` that the mesh still takes: a class may be gone since. */
+export function stillTaken(again: readonly Said[], charter: Charter): readonly Said[] {
+  return again.filter(({ body }) => judgeRegistration(body, charter) === undefined);
 }
 
 /** Where a log ends: the next line is drafted after it. */

@@ -4,7 +4,7 @@ import { eventsOf, eventView, readState, type Fold } from '../core/fold/fold.ts'
 import { recordKey } from '../core/fold/state.ts';
 import { supersedesIdsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
-import type { CharterHost } from '../core/trust/charter.ts';
+import type { Charter, CharterHost } from '../core/trust/charter.ts';
 import type { SigningKey } from '../crypto/ed25519.ts';
 import { peersOf } from '../mesh/node.ts';
 import { OperatingError } from '../store/errors.ts';
@@ -19,6 +19,7 @@ import {
   makeBodies,
   requireAppendable,
   signDrafts,
+  stillTaken,
   type LogEnd,
   type Said,
   type Transaction,
@@ -45,8 +46,11 @@ export interface OwnWriterOptions {
   readonly repository: Repository;
   readonly host: string;
   readonly meshId: string;
-  readonly key: SigningKey;
+  /** The key as of now: a rekey replaces it. */
+  readonly key: () => SigningKey;
   readonly beliefs: Beliefs;
+  /** Refuses while a line of this home cannot count. */
+  readonly requireWord: (charter: Charter) => void;
   /** Refuses while peers are known to hold more of this log than the book does. */
   readonly requireWhole: () => void;
 }
@@ -58,6 +62,7 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
     async commit(transactions) {
       const fold = await beliefs.fold();
       requireNotRevoked(fold.charter, host);
+      options.requireWord(fold.charter);
       requireSoundLog(beliefs.book, host);
       requireSoundHeads(beliefs);
       if (await tookOver(options, fold)) writer = undefined;
@@ -120,12 +125,12 @@ function prepareNew(
 }
 
 function prepare(transaction: Transaction, fold: Fold, { meshId, host }: OwnWriterOptions): readonly Said[] {
-  const { approved = [] } = transaction;
+  const { approved = [], again = [] } = transaction;
   for (const one of approved) requireAppendable(one, fold.charter);
   const stamp = { mesh: meshId, host, at: new Date().toISOString() };
   const events = transaction.events.map((event) => resolveReferences(event, fold, host));
   const bodies = makeBodies({ ...transaction, events }, stamp, fold.charter);
-  return [...approved, ...bodies.map((body) => ({ body, auth: null }))];
+  return [...stillTaken(again, fold.charter), ...approved, ...bodies.map((body) => ({ body, auth: null }))];
 }
 
 /** Full ids for unique prefixes; a retract that names nothing withdraws this host's own live claims on the subject. */
@@ -177,11 +182,11 @@ async function write(
   const tip = beliefs.book.tip(host);
   const end: LogEnd = { host, seq: tip?.seq ?? 0, link: tip?.link ?? meshId };
   if (said.length < bulkLinesMin) {
-    const lines = await signDrafts(draftLines(said, end), key);
+    const lines = await signDrafts(draftLines(said, end), key());
     return { lines, oid: (await writer.append(lines)).oid };
   }
   const lines: VerifiedLine[] = [];
-  const { oid } = await writer.appendBulk(signInSteps(said, { end, key, into: lines }));
+  const { oid } = await writer.appendBulk(signInSteps(said, { end, key: key(), into: lines }));
   return { lines, oid };
 }
 

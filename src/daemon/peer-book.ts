@@ -36,6 +36,8 @@ export interface PeerBook {
   claimed(peer: string, claim: 'looking' | 'unproven' | SignedLine): void;
   /** Lines of our own log, signed by us, that peers were seen to hold and this home did not. */
   proofs(): readonly { readonly peer: string; readonly line: SignedLine }[];
+  /** What was proven by old keys of this host counts no more: a signer said where its log goes on. */
+  forgetProofs(): void;
   alarms(): readonly MeshAlarm[];
   /** Notes the address from which a host of the charter logged in; `port`: where it is thought to listen. */
   seenAt(host: string, address: string, port: number): void;
@@ -87,6 +89,7 @@ export function createPeerBook(
     claimed(peer, claim) {
       if (typeof claim === 'object') proven.set(peer, claim);
     },
+    forgetProofs: () => proven.clear(),
     proofs() {
       forgetOthers();
       return [...proven].map(([peer, line]) => ({ peer, line }));

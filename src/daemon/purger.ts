@@ -13,6 +13,7 @@ import { listLogs } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { HomeLock } from '../store/home-lock.ts';
 import { rewriteLog } from '../store/log-rewrite.ts';
+import { purgeBranches } from '../store/fork-branches.ts';
 import { purgePlainCopies, removeKeptFiles } from '../store/purge-copies.ts';
 import { readPurgeNote, writePurgeNote } from '../store/purge-note.ts';
 import { sweepHome } from '../store/sweep.ts';
@@ -114,6 +115,7 @@ async function purgeHome(options: PurgerOptions, progress: Progress): Promise<vo
     sweepHome(lock);
     await dropUnreachable(repository);
     purgePlainCopies(home, { meshId, purged });
+    await purgeBranches(home, { meshId, purged });
   });
   const unwritten = beliefs.fileFault();
   if (unwritten !== undefined) throw unwritten;

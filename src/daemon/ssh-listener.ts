@@ -7,6 +7,7 @@ import type { Engine } from './engine.ts';
 import { headsLine } from './heads-line.ts';
 import { chooseListen, defaultPort, printListen, sameListen, type ListenAddress } from './listen-address.ts';
 import { askBack, meetPeer } from './sync-cycle.ts';
+import { formerHost } from './former-keys.ts';
 import { createNoteLog, type NoteLog } from './ssh-notes.ts';
 
 export interface SshListener {
@@ -23,6 +24,8 @@ export interface SshListener {
   readonly tell: () => void;
   /** Ends the connections of hosts that the charter, as it is now, no longer lets in. */
   readonly expel: () => void;
+  /** Listens anew, with the keys of this host as they are now. Ends every connection. */
+  readonly reopen: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -66,10 +69,10 @@ export async function openMovable(options: MovableOptions): Promise<Omit<SshList
   let moving: Promise<void> = Promise.resolve();
   let closed = false;
 
-  const move = async (): Promise<void> => {
+  const move = async (anew = false): Promise<void> => {
     const next = choose();
     if (closed) return;
-    if (sameListen(next, wanted) && server !== undefined) return onFault(undefined);
+    if (!anew && sameListen(next, wanted) && server !== undefined) return onFault(undefined);
     // The old one stands in the way of the new: it has the same port, and every interface includes its own.
     await server?.close();
     server = undefined;
@@ -84,10 +87,12 @@ export async function openMovable(options: MovableOptions): Promise<Omit<SshList
       throw error;
     }
   };
-  const follow = (): Promise<void> => (moving = moving.then(move, move));
+  const after = (work: () => Promise<void>): Promise<void> => (moving = moving.then(work, work));
+  const follow = (): Promise<void> => after(() => move());
   return {
     listening: () => (server === undefined ? 'nowhere' : printListen(server)),
     follow,
+    reopen: () => after(() => move(true)),
     async retry() {
       await moving.catch(() => undefined);
       if (server === undefined) await follow();
@@ -109,10 +114,11 @@ function faultOf(error: unknown, next: ListenAddress): OperatingError {
 
 async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Promise<SshServer> {
   const server = await startSshServer({
-    hostKey: engine.keys.ssh.pem,
+    hostKey: engine.recovery.serverKey(),
     repositoryDir: engine.home.repository,
     listen,
     charterHosts: () => engine.charter().hosts,
+    formerHost: (blob) => formerHost(engine.trust(), blob),
     heads: () => headsLine(engine),
     news: () => headsLine(engine, { views: false }),
     onLogin(host, address) {

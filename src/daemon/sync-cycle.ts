@@ -1,6 +1,6 @@
 /** Sync cycles: every peer side by side, then what is known of them. */
 import type { PeerOutcome } from '../mesh/node.ts';
-import { requireSoundHeads } from './beliefs.ts';
+import { requireSoundTrust } from './beliefs.ts';
 import type { Engine } from './engine.ts';
 
 /** Fetches from peers because somebody asked, view journals too: also from one that is at work already, afterwards. Never rejects because of a peer. */
@@ -36,7 +36,9 @@ async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();
   await engine.journal.load();
   await recheckCuts(engine);
-  requireSoundHeads(engine.beliefs);
+  // The own log may have been lost: then it comes back from a peer. Without the trust set nobody can be asked.
+  requireSoundTrust(engine.beliefs);
+  await engine.recovery.settle(() => undefined);
 }
 
 /** Reading a long log anew takes its time: then it is done more seldom. */

@@ -155,7 +155,13 @@ function connectionTo(host: string, options: CarrierOptions, lines: BackLines): 
   return routedConnection({
     routes: () => routesOf(host, options, lines).routes,
     connect: (route, deadlineMs) =>
-      peerConnection({ route, sshKey: node.sshKey, acceptsServerKey, dialDeadlineMs: deadlineMs }),
+      peerConnection({
+        route,
+        sshKey: node.sshKey,
+        otherSshKeys: () => node.otherSshKeys?.() ?? [],
+        acceptsServerKey,
+        dialDeadlineMs: deadlineMs,
+      }),
     onStranger: ({ name }, key) => (strangers = describeStranger(node.charter(), { host, address: name, key })),
     onReached({ name, to }, count) {
       const detail = count === 0 ? undefined : strangers;

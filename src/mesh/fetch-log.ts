@@ -10,7 +10,7 @@ import {
 } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { HeadsTip, LogTip, SignedLine } from '../core/sync/peer.ts';
-import type { LogFetched } from '../core/sync/vocabulary.ts';
+import type { AdmissionFault, LogFetched } from '../core/sync/vocabulary.ts';
 import { holdingKeys, usableUpto } from '../core/trust/usable.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
@@ -19,6 +19,7 @@ import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { writeRewritten } from '../store/log-rewrite.ts';
 import { admitCommit, type Admission } from './admission.ts';
 import { fetchPack } from './fetch-pack.ts';
+import { readBranch } from './fork-branch.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
 import type { Locks } from './log-lock.ts';
 import { goodLine, type MeshNode } from './node.ts';
@@ -180,12 +181,23 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
     case 'shorter':
       return { lines: 0, mismatch: admission.kind };
     case 'refused':
+      await keepOtherSide(fetch, quarantine, admission.fault);
       return { lines: 0, fault: admission.fault };
     case 'extended':
       return how.mend !== undefined
         ? takeInPlace(fetch, { quarantine, admission })
         : take(fetch, ours, { quarantine, admission, keep: how.keep });
   }
+}
+
+/** Ours stays; what the host signed besides is evidence, and some of it may be said nowhere else. */
+async function keepOtherSide(
+  { node, log, offered }: LogFetch,
+  { view }: Quarantine,
+  fault: AdmissionFault,
+): Promise<void> {
+  if (fault.fork === undefined || node.keepBranch === undefined) return;
+  await node.keepBranch(await readBranch(node, log, { view, commit: offered.oid }));
 }
 
 /**

@@ -51,7 +51,7 @@ export interface LogDamage {
  * Order and durability: the mesh writes objects and the branch of a log (durable, by compare-and-swap) and only then
  * calls `admitLines`, holding that log's lock: for one log the calls come in line order and never overlap. If
  * `admitLines` throws, the branch has moved nevertheless; the process must read the log again from the store.
- * The mesh never writes the log of `host` itself.
+ * The mesh writes the log of `host` itself only through `aloneWithOwnLog`, and only what extends it.
  */
 export interface MeshNode {
   readonly meshId: string;
@@ -60,6 +60,8 @@ export interface MeshNode {
   readonly repository: Repository;
   /** Text of `keys/ssh_ed25519` (OpenSSH private key). */
   readonly sshKey: string;
+  /** Keys of before or to come, tried when a peer does not know that one: it may know of a rekey that we do not, or not of ours. */
+  otherSshKeys?(): readonly string[];
   /** The charter as of now; read again for every decision, so that enrolment and revocation count at once. */
   charter(): Charter;
   /** Tip of a log that we hold; undefined when we hold no line of it. */
@@ -90,6 +92,13 @@ export interface MeshNode {
    * fetched, and then the line that our own key signed, or `unproven`.
    */
   onOwnLog?(peer: string, claim: 'looking' | 'unproven' | SignedLine): void;
+  /** Keeps lines of a log that no branch holds, from the first one that differs: evidence, and what its host can say again. */
+  keepBranch?(lines: readonly VerifiedLine[]): Promise<unknown>;
+  /**
+   * Does `work`, which takes over lines of the own log from a peer, while no append is under way. @returns false, and nothing
+   * is done, when so many lines would be fewer than this home once held. Without it the own log is never taken from a peer.
+   */
+  aloneWithOwnLog?(lines: number, work: () => Promise<boolean>): Promise<boolean>;
   /** Takes over lines that the mesh admitted. */
   admitLines(admitted: AdmittedLines): void | Promise<void>;
 }

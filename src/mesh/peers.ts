@@ -62,8 +62,11 @@ export interface Peers {
   askBack(host: string): void;
   /** What peers ask over our own connections to them is served by this; undefined: nothing is. */
   serveWith(serve: ((stream: Duplex) => void) | undefined): void;
-  /** Resolves once peers have said what they hold of our own log, cannot be reached, or took too long. */
-  beforeAppend(): Promise<void>;
+  /**
+   * Resolves once peers have said what they hold of our own log, cannot be reached, or took too long. When no peer at all can
+   * be reached it resolves for those only who append `alone`.
+   */
+  beforeAppend(how?: { readonly alone?: boolean }): Promise<void>;
   /** Resolves with the peers that hold a line of our own log: once there are enough of them, or time is over. */
   replicated(
     line: SignedLine,
@@ -92,7 +95,7 @@ export function createPeers(options: PeersOptions): Peers {
     seed: randomInt(2 ** 32),
     ownAskMs: ownLogAskMs,
     ownProofMs: ownLogProofMs,
-    appendAlone: true,
+    appendAlone: false,
     watches: false,
   };
   const state = openSync({ ...usual, ...options.sync });
@@ -125,9 +128,9 @@ export function createPeers(options: PeersOptions): Peers {
       tell({ kind: 'reconnect', peer });
     },
     serveWith: (serve) => carrier.serveWith(serve),
-    beforeAppend: () => {
+    beforeAppend: ({ alone = false } = {}) => {
       const { token, done } = waits.forRelease();
-      tell({ kind: 'append', token });
+      tell({ kind: 'append', token, alone });
       return done;
     },
     replicated: (line, { peers, deadlineMs }) => {

@@ -5,7 +5,7 @@
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
-import { dialDeadlineMs, meshCloseGraceMs } from '../core/limits.ts';
+import { dialDeadlineMs, meshCloseGraceMs, sshAuthAttemptsMax } from '../core/limits.ts';
 import type { ConnectionFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { printable } from '../store/errors.ts';
@@ -18,6 +18,8 @@ export interface PeerConnectionOptions {
   readonly route: PeerAddress | Duplex;
   /** OpenSSH private key text of this host. */
   readonly sshKey: string;
+  /** Tried when the peer does not know that one. */
+  readonly otherSshKeys?: () => readonly string[];
   /** Is this the key (blob) of the host that we mean to reach? Asked at every dial, before we log in. */
   readonly acceptsServerKey: (blob: Uint8Array) => boolean;
   /** Dialling and login together; default 10 s. */
@@ -116,6 +118,10 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
   return { open: () => current().ready, isOpen, start, run, serverKey: () => shownKey, close };
 }
 
+function keysOf({ sshKey, otherSshKeys }: PeerConnectionOptions): readonly string[] {
+  return [sshKey, ...(otherSshKeys?.() ?? [])].slice(0, sshAuthAttemptsMax);
+}
+
 function dial(options: PeerConnectionOptions): Live {
   const { route } = options;
   if ('destroyed' in route && route.destroyed) return deadLine(route);
@@ -154,8 +160,7 @@ function dial(options: PeerConnectionOptions): Live {
     client.connect({
       sock: socket,
       username: sshUser,
-      privateKey: options.sshKey,
-      authHandler: ['publickey'],
+      authHandler: keysOf(options).map((key) => ({ type: 'publickey', username: sshUser, key })),
       algorithms: sshAlgorithms,
       ident: sshIdent,
       readyTimeout: options.dialDeadlineMs ?? dialDeadlineMs,

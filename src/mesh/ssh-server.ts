@@ -17,7 +17,7 @@ import type { CharterHost } from '../core/trust/charter.ts';
 import { printable, systemCode } from '../store/errors.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { ServedPack } from './serve-pack.ts';
-import { handleLogin, refusalOf, type CharterHosts } from './ssh-login.ts';
+import { handleLogin, refusalOf, type CharterHosts, type FormerHost } from './ssh-login.ts';
 import { listenUpward, type ListenPlace } from './ssh-listen.ts';
 import { handleSessions } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent } from './ssh-settings.ts';
@@ -47,6 +47,8 @@ export interface SshServerOptions {
   /** Port 0: any free one. A taken port is probed upward. Address '::' falls back to 0.0.0.0 where there is no IPv6. */
   readonly listen: ListenPlace;
   readonly charterHosts: CharterHosts;
+  /** Whose key one was before a rekey: whoever has it is told. */
+  readonly formerHost?: FormerHost;
   /** The `memd heads` answer, without newline. */
   readonly heads: () => string;
   /** What of it is announced to those who watch; all of it if not given. */
@@ -227,13 +229,14 @@ function greet(door: Door, connection: Connection, key: string): void {
   if (guest === undefined) return void connection.end();
   guest.connection = connection;
   handleLogin(connection, door.options.charterHosts, {
+    formerHost: door.options.formerHost,
     onLogin: (host) => {
       logIn(door, guest, host);
       door.options.onLogin?.(host.name, guest.inner ? undefined : guest.address);
     },
     onRevoked: (host) => {
       guest.revoked = host;
-      note(door, guest, 'LOGIN_REFUSED', `host ${host.name} was revoked`);
+      note(door, guest, 'LOGIN_REFUSED', refusalOf(door.options.charterHosts(), host) ?? `host ${host.name}`);
     },
     onRefused: (detail) => note(door, guest, 'LOGIN_REFUSED', detail),
   });

@@ -22,6 +22,8 @@ export interface Home {
   readonly lastHeads: string;
   readonly peerMemory: string;
   readonly marker: string;
+  /** Lines of logs that no branch holds. */
+  readonly forks: string;
   /** Skips and failures of harness hooks. */
   readonly hooksLog: string;
   /** What sessions were given at their start. */
@@ -59,6 +61,7 @@ export function homePaths(dir: string): Home {
     lastHeads: at('last-heads.json'),
     peerMemory: at('peers.json'),
     marker: at('machine.marker'),
+    forks: at('forks'),
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
     purged: at('purged.json'),

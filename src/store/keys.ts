@@ -70,7 +70,8 @@ export function readKeys(home: Home): HostKeys {
   return { sign: readKey(home.hostKey), ssh: readKey(home.sshKey) };
 }
 
-function readKey(file: string): HostKey {
+/** Reads one key. Errors: as `readKeys`. */
+export function readKey(file: string): HostKey {
   checkPrivateFile(file);
   let pem: string;
   try {

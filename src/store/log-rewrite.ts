@@ -11,7 +11,7 @@ import { utf8Bytes } from '../crypto/text.ts';
 import { encodeCommit, encodeObject, encodeTree, type EncodedObject } from './git/object-id.ts';
 import { writeObjects } from './git/objects.ts';
 import { openReader, type ObjectReader } from './git/reader.ts';
-import { compareAndSwapRef, logBranch, logRef, readRef } from './git/refs.ts';
+import { compareAndSwapRef, logBranch, logRef, readRef, removeRef } from './git/refs.ts';
 import type { ObjectView, Repository } from './git/repository.ts';
 import { commitMessage, commitSeconds, logFull, segmentContent } from './log-append.ts';
 import { logError, readLogLayout, readSegments, type LogLayout } from './log-tree.ts';
@@ -56,6 +56,28 @@ export async function rewriteLog(context: RewriteContext): Promise<RewrittenLog 
 }
 
 /**
+ * Shortens the branch of a log to its first lines, in one commit without a parent, which follows from those lines alone;
+ * with none the branch is gone. Durable on return. Errors: as `rewriteLog`.
+ */
+export async function cutLog(context: RewriteContext, lines: number): Promise<void> {
+  const { repository, host } = context;
+  const ref = logRef(host);
+  const commit = readRef(repository, ref);
+  if (commit === null) return;
+  if (lines === 0) return removeRef(repository, { ref, expected: commit });
+  const reader = openReader(repository, { deadlineMs: readDeadlineMs });
+  try {
+    const read = await readLogLayout(reader, commit);
+    if (!read.ok) throw logError(host, read);
+    const start = { segment: 0, lines: 0, at: undefined, upto: lines };
+    const { oid } = await writeFrom({ context, reader, layout: read.value }, start);
+    await compareAndSwapRef(repository, { ref, expected: commit, next: oid });
+  } finally {
+    await reader.close();
+  }
+}
+
+/**
  * Writes the objects of a rewritten log, and moves no branch. `view` other than our repository: a quarantine, of which
  * nothing else is kept; then all files are written. Undefined when no line has a body that must go. Errors: as `rewriteLog`.
  */
@@ -87,6 +109,8 @@ interface Start {
   readonly segment: number;
   readonly lines: number;
   readonly at: string | undefined;
+  /** Lines to end after; absent: all. */
+  readonly upto?: number;
 }
 
 /** The first file with a body that must go. */
@@ -127,9 +151,11 @@ async function writeFrom({ context, reader, layout }: OpenLog, start: Start): Pr
     files.push(await output.put(encodeObject('blob', segmentContent(Buffer.alloc(0), open))));
     [open, openBytes] = [[], 0];
   };
+  const { upto = Infinity } = start;
   for await (const part of readSegments(reader, layout, start.segment)) {
     if (!part.ok) throw logError(host, part);
-    for (const given of part.value.lines) {
+    if (lines >= upto) break;
+    for (const given of part.value.lines.slice(0, upto - lines)) {
       const kept = withoutBody(context, given);
       const bytes = typeof kept.line === 'string' ? utf8Bytes(kept.line) : kept.line;
       if (openBytes >= segmentSealBytes) await seal();

@@ -34,8 +34,9 @@ const repositoryRules: readonly Rule[] = [
 ];
 
 const homeRules: readonly Rule[] = [
-  { folder: '', pattern: /^((last-heads|purged)\.json\.tmp-\d+|memd\.lock\.owner\.tmp)$/ },
-  { folder: 'keys', pattern: /\.tmp-\d+$/ },
+  { folder: '', pattern: /^((last-heads|purged)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/ },
+  { folder: 'keys', pattern: /\.tmp-\d+$/, deep: true },
+  { folder: 'forks', pattern: /\.tmp-\d+$/ },
   { folder: 'views', pattern: /^\..*\.tmp-\d+$/, deep: true },
   { folder: 'logs', pattern: /^\..*\.tmp-\d+$/ },
 ];

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { fingerprintWords, parseSshPublicKey } from '../../crypto/ssh-key.ts';
-import { parseHostRequest, type HostRequest } from '../../mesh/enrol.ts';
+import { fingerprintWords } from '../../crypto/ssh-key.ts';
 import type { PlaceJson } from '../../daemon/api-types.ts';
 import { requestHost } from '../../daemon/request-host.ts';
 import { Refusal } from '../../daemon/refusal.ts';
@@ -10,14 +9,18 @@ import { approveOp } from '../approve.ts';
 import { askToSign } from '../confirm.ts';
 import { withSigningOptions, type SigningOptions } from '../signing-options.ts';
 import { slugOf } from '../first-signer.ts';
+import { confirmHost, readRequest, seqOf } from './host-lines.ts';
+import { recoverCommand, rekeyCommand } from './host-recover.ts';
 
-/** host request | add | list | revoke: how a machine gets into a mesh, and out of it. */
+/** host request | add | list | recover | rekey | revoke: how a machine gets into a mesh, goes on, and out of it. */
 export function makeCommand(cli: Cli): Command {
   return new Command('host')
-    .description('enrol, list and revoke hosts')
+    .description('enrol, list, recover and revoke hosts')
     .addCommand(requestCommand(cli))
     .addCommand(addCommand(cli))
     .addCommand(listCommand(cli))
+    .addCommand(recoverCommand(cli))
+    .addCommand(rekeyCommand(cli))
     .addCommand(revokeCommand(cli))
     .addHelpText(
       'after',
@@ -73,31 +76,6 @@ function addCommand(cli: Cli): Command {
         `next, on ${host}: memctl join ssh://THIS-HOST:PORT --mesh ${mesh}`,
       ]);
     });
-}
-
-function readRequest(line: string): HostRequest {
-  const request = parseHostRequest(line.trim());
-  if (request.ok) return request.value;
-  throw new Refusal({
-    code: 'BAD_REQUEST',
-    message: `this is not a host request: ${request.detail}`,
-    hint: 'paste the whole line that memctl host request printed, in quotes',
-    exit: 2,
-  });
-}
-
-async function confirmHost(cli: Cli, request: HostRequest, yes: boolean): Promise<void> {
-  const key = parseSshPublicKey(request.sign);
-  if (!key.ok)
-    throw new Refusal({
-      code: 'OP_REFUSED',
-      message: `host ${request.host} has no usable key: ${key.detail}`,
-      exit: 6,
-    });
-  cli.output.note(`host ${request.host} at ${request.address || '(cannot be dialled)'}`);
-  cli.output.note(`fingerprint ${key.value.fingerprint}`);
-  cli.output.note(`read aloud: ${fingerprintWords(key.value.fingerprint)}`);
-  await askToSign({ message: 'Does the new host show the same words?', yes, task: 'compare the fingerprint' });
 }
 
 function listCommand(cli: Cli): Command {
@@ -164,15 +142,5 @@ async function requireNews(cli: Cli, name: string, pin: PlaceJson): Promise<void
     message: `host ${name} is revoked already, by trust op ${host.op.slice(0, 12)}: its lines up to ${host.end} stand`,
     hint: '--at SEQ with a lower number takes back more; nothing was signed',
     exit: 6,
-  });
-}
-
-function seqOf(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new Refusal({
-    code: 'BAD_REQUEST',
-    message: `--at ${text} is not the number of a line`,
-    hint: 'memctl log HOST shows them; 0 lets nothing stand',
-    exit: 2,
   });
 }

@@ -55,6 +55,8 @@ export function takeVerdict(turn: Turn, peer: string, verdict: OwnVerdict): void
   const about = aboutOf(turn.world, offered);
   const own = passing ? undefined : { about, verdict, until: turn.at + refusalForgetMs };
   changePeer(turn, peer, { memory: { ...memory, own } });
+  if (verdict.kind === 'proven' && verdict.fork !== undefined)
+    emit(turn, { kind: 'prove-fork', log: turn.world.host, lines: verdict.fork });
   noteVerdict(turn, peer, verdict);
 }
 

@@ -17,9 +17,10 @@ export function planLog(world: World, log: string, offered: HeadsTip): 'none' | 
 
 /** What a peer says of our own log. `none`: no more than we hold, and no other line. Pure. */
 export function claimOf(world: World, offered: HeadsTip | undefined): 'none' | 'ahead' | 'other' {
-  // A damaged copy says less than there is; that is told as damage.
-  if (offered === undefined || world.isDamaged(world.host)) return 'none';
+  if (offered === undefined) return 'none';
   const ours = world.tip(world.host);
+  // A damaged copy says less than there is. That is told as damage, and whoever holds at least as much may have the rest.
+  if (world.isDamaged(world.host)) return offered.seq >= Math.max(1, ours?.seq ?? 0) ? 'ahead' : 'none';
   if (offered.seq > (ours?.seq ?? 0)) return 'ahead';
   const link = ours?.seq === offered.seq ? ours.link : world.linkAt(world.host, offered.seq);
   return link === undefined || link === offered.link ? 'none' : 'other';

@@ -90,7 +90,7 @@ export interface OwnGate {
   readonly phase: 'closed' | 'asking' | 'proving' | 'open';
   /** When the present phase ends whatever peers do. */
   readonly until: number;
-  readonly queue: readonly string[];
+  readonly queue: readonly { readonly token: string; readonly alone: boolean }[];
   /** Peers whose claim is being looked into. */
   readonly looking: ReadonlySet<string>;
 }

@@ -79,7 +79,7 @@ function take(turn: Turn, event: SyncEvent): void {
     case 'remark':
       return noteRemark(turn, event);
     case 'append':
-      return queueAppend(turn, event.token);
+      return queueAppend(turn, { token: event.token, alone: event.alone === true });
     case 'replicate':
       return addWaiter(turn, event.wait);
     case 'time':

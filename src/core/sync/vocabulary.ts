@@ -70,11 +70,12 @@ export interface LogFetched {
 }
 
 /**
- * `proven`: a line, signed by us, that this home does not hold. `settled`: it came to this home meanwhile. `wrong`: what
+ * `proven`: a line, signed by us, that this home does not hold; `fork`: with our own line of that seq. `settled`: it came to
+ * this home, or a signer cut it off. `wrong`: what
  * the peer offers holds no such line. `unknown`: it could not be looked at.
  */
 export type OwnVerdict =
-  | { readonly kind: 'proven'; readonly line: SignedLine; readonly ahead: boolean }
+  | { readonly kind: 'proven'; readonly line: SignedLine; readonly ahead: boolean; readonly fork?: ForkedLines }
   | { readonly kind: 'settled' }
   | { readonly kind: 'wrong'; readonly detail: string }
   | { readonly kind: 'unknown'; readonly code: FetchPackFault; readonly detail: string };
@@ -156,8 +157,8 @@ export type SyncEvent =
   | ({ readonly kind: 'views'; readonly fetched: ViewsFetched } & Answering)
   /** This machine failed at what the cycle asked for. */
   | ({ readonly kind: 'failed'; readonly detail: string } & Answering)
-  /** A writer wants to append. */
-  | { readonly kind: 'append'; readonly token: string }
+  /** A writer wants to append. `alone`: also when no peer could be reached at all. */
+  | { readonly kind: 'append'; readonly token: string; readonly alone?: boolean }
   | { readonly kind: 'replicate'; readonly wait: ReplicationWait }
   /** Time has passed; wanted at `nextTime(state)`. */
   | { readonly kind: 'time' }
@@ -172,7 +173,7 @@ export interface SyncInput {
 
 export type Effect =
   | ({ readonly kind: 'ask-heads'; readonly deadlineMs: number } & Answering)
-  /** Fetch what it offers of our own log into a quarantine, judge it, throw it away. */
+  /** Fetch what it offers of our own log into a quarantine, judge it, take over what only follows ours. */
   | ({ readonly kind: 'judge-own'; readonly offered: HeadsTip; readonly deadlineMs: number } & Answering)
   | ({ readonly kind: 'fetch-trust'; readonly oid: string; readonly deadlineMs: number } & Answering)
   | ({

@@ -7,9 +7,9 @@ import { change, emit, peerOf, type Turn } from './turn.ts';
 import type { ReplicationWait, World } from './vocabulary.ts';
 
 /** A writer comes. The first one of a process has the peers asked what they hold of our own log. */
-export function queueAppend(turn: Turn, token: string): void {
+export function queueAppend(turn: Turn, writer: OwnGate['queue'][number]): void {
   const { own } = turn.state;
-  change(turn, { own: { ...own, queue: [...own.queue, token] } });
+  change(turn, { own: { ...own, queue: [...own.queue, writer] } });
   if (own.phase !== 'closed') return;
   askForOwnLog(turn);
 }
@@ -36,15 +36,22 @@ export function progressGate(turn: Turn): void {
     const heard =
       turn.world.peers().length === 0 || [...turn.state.peers.values()].some(({ said }) => said !== undefined);
     if (heard || options.appendAlone) changeGate(turn, { phase: 'proving', until: turn.at + options.ownProofMs });
-    else if (turn.at >= own.until) askForOwnLog(turn);
+    else {
+      release(turn, (writer) => writer.alone);
+      if (turn.at >= own.until) askForOwnLog(turn);
+    }
   }
   const { phase, looking, until } = turn.state.own;
   if (phase === 'proving' && (looking.size === 0 || turn.at >= until)) changeGate(turn, { phase: 'open' });
-  if (turn.state.own.phase !== 'open') return;
+  if (turn.state.own.phase === 'open') release(turn, () => true);
+}
+
+function release(turn: Turn, which: (writer: OwnGate['queue'][number]) => boolean): void {
   const { queue } = turn.state.own;
-  if (queue.length === 0) return;
-  changeGate(turn, { queue: [] });
-  for (const token of queue) emit(turn, { kind: 'may-append', token });
+  const released = queue.filter(which);
+  if (released.length === 0) return;
+  changeGate(turn, { queue: queue.filter((writer) => !which(writer)) });
+  for (const { token } of released) emit(turn, { kind: 'may-append', token });
 }
 
 function everyPeerKnown(turn: Turn): boolean {

@@ -1,5 +1,6 @@
 /** T2 in the words of the charter: what each kind of item has as its value. Source: docs/fold.md T2, T3. */
 import { assert } from '../../crypto/result.ts';
+import { linkOf } from '../line.ts';
 import type {
   CharterAlarm,
   CharterAudience,
@@ -76,16 +77,13 @@ export function addItem(draft: Draft, place: ItemPlace): void {
 }
 
 function addHost(draft: Draft, { set, item }: ItemPlace, state: ItemState & { readonly holder: Held }): void {
-  const host = hostOf(state, lowestForkOf(set, item, state));
-  draft.hosts.set(host.name, host);
-  if (host.fork === null) return;
-  const detail = `${host.name} signed two lines of seq ${host.fork}; a rekey with a pin settles it`;
-  draft.conflicts.push({ kind: 'LOG_FORKED', item, ops: [], detail });
-}
-
-function lowestForkOf(set: TrustSet, item: string, state: ItemState): number | null {
   const proof = lowestFork(set, item.slice(item.indexOf(':') + 1), hostLogOf(state));
-  return proof === null ? null : proof.body.lines[0].header.seq;
+  const host = hostOf(state, proof === null ? null : proof.body.lines[0].header.seq);
+  draft.hosts.set(host.name, host);
+  if (proof === null) return;
+  const links = proof.body.lines.map(({ header }) => linkOf(header).slice(0, 12)).join(' and ');
+  const detail = `${host.name} signed two lines of seq ${host.fork}, links ${links}; a rekey with a pin settles it`;
+  draft.conflicts.push({ kind: 'LOG_FORKED', item, ops: [], detail });
 }
 
 function hostOf(

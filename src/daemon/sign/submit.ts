@@ -23,7 +23,7 @@ const eventNamespace = 'memd-event';
  */
 export async function submitApproval(
   engine: Engine,
-  { body: text, sshsig, key }: Params<'sign.submit'>,
+  { body: text, sshsig, key, offline }: Params<'sign.submit'>,
 ): Promise<SignedJson> {
   const fold = await engine.beliefs.fold();
   const body = readBody(text, engine.meshId);
@@ -34,7 +34,8 @@ export async function submitApproval(
   const before = eventView(fold, id);
   const changed = changedSince(fold, id, body);
   const stood = before?.level === 'signed' && before.signers.includes(auth.signer);
-  const [line] = stood ? [] : await engine.append({ events: [], session: body.session, approved: [{ body, auth }] });
+  const transaction = { events: [], session: body.session, approved: [{ body, auth }] };
+  const [line] = stood ? [] : await engine.append(transaction, { offline });
   const after = await engine.beliefs.fold();
   return {
     id,

@@ -6,10 +6,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { assert } from '../../crypto/result.ts';
-import { makeDirectories } from '../disk.ts';
+import { makeDirectories, syncDirectories } from '../disk.ts';
 import { diskError, OperatingError, restoreHint, systemCode } from '../errors.ts';
 import { isOid } from './object-id.ts';
-import type { Repository } from './repository.ts';
+import { runGit, type Repository } from './repository.ts';
 
 /** Names that this program reads and writes; a name from elsewhere cannot leave the refs folder. */
 const refPattern = /^refs\/(heads\/(log|view)\/[a-z][a-z0-9-]{0,30}|heads\/trust|memd\/[a-z0-9-]{1,64})$/;
@@ -216,6 +216,19 @@ export async function compareAndSwapRef(repository: Repository, move: RefMove): 
     locked.abort();
     throw diskError(error, 'move', move.ref);
   }
+}
+
+/** Removes a branch that is at `expected`, loose and packed, durably. Errors: `REF_CHANGED`, `REF_LOCKED`, `DISK_FAILED`. */
+export async function removeRef(
+  repository: Repository,
+  { ref, expected }: { readonly ref: string; readonly expected: string },
+): Promise<void> {
+  await runGit(repository, { args: ['update-ref', '-d', ref, expected] });
+  const folders = [repository.gitDir, path.dirname(path.dirname(refFile(repository, ref)))];
+  await syncDirectories(
+    repository.disk,
+    folders.filter((folder) => fs.existsSync(folder)),
+  );
 }
 
 /** Removes one of our own temporary refs (`refs/memd/…`); not durable, a leftover is swept at the next start. */

@@ -1,0 +1,121 @@
+/** Drill: one home on two machines, and what the mesh makes of it. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import type { DrillContext } from './lib/drill.ts';
+import { isolated, runMemctl } from './lib/hosts.ts';
+import { charterHost, forkAlarms, rootsOf, servedOn, statusOf } from './lib/recovery.ts';
+
+export const name = 'cloned-host';
+export const promise =
+  'the whole home folder copied to a second machine, both append: detected within one cycle on every host, no side lost, recovery by one signed act';
+
+interface Hosts extends Pick<AuthorityMesh, 'alpha' | 'beta' | 'gamma' | 'craig'> {
+  readonly clone: MeshHost;
+}
+
+/** Runs the drill. */
+export async function run(context: DrillContext): Promise<void> {
+  const mesh = await startMesh(context);
+  const { alpha, beta, gamma, craig } = mesh;
+  const hosts = { alpha, beta, gamma, craig, clone: await layMeshHost(context, mesh.folder, 'clone') };
+  await beta.json('lesson', 'lesson/before', 'said before the copy');
+  for (const host of [alpha, gamma]) await host.json('fetch');
+  await refusedCopy(context, hosts);
+  await bothAppend(context, hosts);
+  await detected(context, hosts);
+  await recovered(context, hosts);
+  await strangerNow(context, hosts);
+}
+
+async function refusedCopy(context: DrillContext, { beta, clone }: Hosts): Promise<void> {
+  context.step('beta is stopped and its home copied, file by file');
+  await beta.stop();
+  cpSync(beta.home, clone.home, { recursive: true });
+  const args = ['--home', clone.home, 'lesson', 'lesson/copy', 'x', '--json'];
+  const { code, stdout } = await runMemctl(args, { bound: true, env: isolated(join(clone.home, '..')) });
+  const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
+  context.check(code === 6 && error.code === 'MACHINE_CHANGED', `a copy writes nothing: exit ${code} ${stdout}`);
+  context.evidence(`the copy: exit ${code} ${error.code}; next: ${error.hint}`);
+}
+
+async function bothAppend(context: DrillContext, { alpha, beta, gamma, clone }: Hosts): Promise<void> {
+  context.step(
+    'a copy of the whole disk cannot be told from the machine: both append three lines, and each meets one peer',
+  );
+  // Who is offline cannot hear of the other: the peers are down while they write.
+  for (const host of [alpha, gamma]) await host.stop();
+  for (const n of [1, 2, 3]) await beta.json('lesson', `lesson/beta${n}`, 'said on beta');
+  for (const n of [1, 2, 3]) await clone.json('lesson', `lesson/clone${n}`, 'said on the clone');
+  await alpha.start();
+  await beta.start();
+  await alpha.json('fetch', 'beta');
+  await alpha.stop();
+  await beta.stop();
+  await gamma.start();
+  await clone.start(beta.address);
+  await gamma.json('fetch', 'beta');
+  context.check(await servedOn(alpha, 'lesson/beta3'), 'alpha took the lines of beta');
+  context.check(await servedOn(gamma, 'lesson/clone3'), 'gamma took the lines of the clone');
+}
+
+async function detected(context: DrillContext, { alpha, beta, gamma, clone }: Hosts): Promise<void> {
+  context.step('the mesh meets: one cycle');
+  await clone.stop();
+  await beta.start();
+  await alpha.start();
+  // A copy of a forked log is refused, which is what fetch says with its exit code.
+  for (const host of [gamma, alpha, beta, gamma, alpha]) await host.ctl('fetch');
+  for (const host of [alpha, beta, gamma]) {
+    const entry = await charterHost(host, 'beta');
+    const alarms = await forkAlarms(host);
+    context.check(
+      entry.status === 'forked' && entry.end === 1,
+      `${host.name}: ${entry.status}, usable up to ${entry.end}`,
+    );
+    context.check(alarms.length === 1, `${host.name} alarms once: ${alarms.join('; ')}`);
+    context.evidence(`${host.name}: ${alarms[0]}`);
+  }
+  await rootsOf(context, [alpha, beta, gamma]);
+  const refused = await beta.ctl('lesson', 'lesson/x', 'x', '--json');
+  context.check(
+    refused.code === 6 && refused.stdout.includes('HOST_FORKED'),
+    `beta appends nothing: ${refused.stdout}`,
+  );
+}
+
+async function recovered(context: DrillContext, { alpha, beta, gamma, craig }: Hosts): Promise<void> {
+  context.step('one signed act');
+  const recover = ['host', 'recover', '--key', craig.file, '--yes'];
+  const done = await beta.json<{ id: string; pin: { seq: number }; unsaid: number }>(...recover);
+  context.evidence(`memctl host recover: op ${done.id.slice(0, 12)}, pin ${done.pin.seq}, ${done.unsaid} left unsaid`);
+  // The first round brings the op, the second the lines: until a host has heard of it, the other branch is refused.
+  for (const host of [alpha, beta, gamma]) await host.ctl('fetch');
+  for (const host of [alpha, beta, gamma]) await host.json('fetch');
+  for (const host of [alpha, beta, gamma]) {
+    for (const subject of ['before', ...[1, 2, 3].flatMap((n) => [`beta${n}`, `clone${n}`])])
+      context.check(await servedOn(host, `lesson/${subject}`), `${host.name} serves lesson/${subject}`);
+    const { alarms } = await statusOf(host);
+    context.check(alarms.length === 0, `${host.name} alarms no more: ${alarms.map(({ detail }) => detail).join('; ')}`);
+    const verified = await host.json<{ ok: boolean }>('verify', '--deep');
+    context.check(verified.ok, `${host.name} verifies`);
+  }
+  await rootsOf(context, [alpha, beta, gamma]);
+  await beta.json('lesson', 'lesson/after', 'said with the new keys');
+  await alpha.json('fetch');
+  context.check(await servedOn(alpha, 'lesson/after'), 'beta goes on');
+}
+
+async function strangerNow(context: DrillContext, { alpha, clone }: Hosts): Promise<void> {
+  context.step('the clone comes back');
+  await clone.start(clone.address);
+  const { stdout } = await clone.ctl('fetch', '--json');
+  const fetched = JSON.parse(stdout) as { peer: string; state: string; reason?: string }[];
+  for (const { peer, state, reason = '' } of fetched) {
+    context.check(state === 'refused' && reason.includes('has other keys since'), `${peer}: ${state} ${reason}`);
+    context.evidence(`the clone hears of ${peer}: ${reason}`);
+  }
+  await clone.ctl('lesson', 'lesson/late', 'x');
+  await alpha.json('fetch');
+  context.check(!(await servedOn(alpha, 'lesson/late')), 'nothing of the clone is heard any more');
+}

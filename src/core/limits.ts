@@ -291,6 +291,8 @@ export const clockSkewMs = 600_000;
 
 /** Notifying: how much longer each further host waits, by its rank, before it tells what another should have told. */
 export const notifyRankMs = 30_000;
+/** How soon after something was raised or cleared every host looks at what others told of it, so that it is known when they are gone. */
+export const notifyLearnMs = 3_000;
 /** How long the notes of peers are waited for before something is told: a second host that tells is worse than a late one. */
 export const notifyReadMs = 5_000;
 /** What other hosts say was told and is not so here: their lines may still be on their way. */

@@ -33,6 +33,8 @@ export interface Item {
   readonly raised: boolean;
   /** When this host tells it if nobody else has; undefined: there is nothing to tell. */
   readonly dueAt: number | undefined;
+  /** When it was raised or cleared here. */
+  readonly changedAt: number;
   /** The change that is being told; 0 for none. */
   readonly telling: number;
 }
@@ -75,6 +77,8 @@ export interface NotifyState {
   readonly peers: ReadonlyMap<string, PeerNotes>;
   /** Until when the notes of peers are waited for; undefined: nobody asked. */
   readonly readingUntil: number | undefined;
+  /** When they are to be read next, whether or not something is due; undefined: nothing new to learn. */
+  readonly learnAt: number | undefined;
   /** When they were read last; -Infinity: never. */
   readonly readAt: number;
 }
@@ -130,6 +134,7 @@ export function openNotify(start: {
     told: start.told,
     peers: new Map(),
     readingUntil: undefined,
+    learnAt: undefined,
     readAt: -Infinity,
   };
 }

@@ -8,6 +8,7 @@ import {
   notifyBackOffMaxMs,
   notifyBackOffMs,
   notifyGapMs,
+  notifyLearnMs,
   notifyLagMs,
   notifyRankMs,
   notifyReadMs,
@@ -58,7 +59,7 @@ export function nextTime(state: NotifyState): number | undefined {
   const retries = [...notifiers.values()].flatMap(({ waiting, flight, notBefore }) =>
     waiting.length > 0 && flight === null ? notBefore : [],
   );
-  const next = Math.min(...due, ...retries);
+  const next = Math.min(state.learnAt ?? Infinity, ...due, ...retries);
   return next === Infinity ? undefined : next;
 }
 
@@ -108,27 +109,39 @@ function takeStanding(
   const items = new Map<string, Item>();
   for (const [key, item] of before) {
     const one = now.get(key);
-    plan(turn, items, { ...item, standing: one ?? item.standing, raised: one !== undefined }, 0);
+    const raised = one !== undefined;
+    const changedAt = raised === item.raised ? item.changedAt : turn.at;
+    plan(turn, items, { ...item, standing: one ?? item.standing, raised, changedAt }, 0);
   }
-  for (const one of standing)
-    if (!before.has(one.key)) plan(turn, items, { standing: one, raised: true, dueAt: undefined, telling: 0 }, 0);
+  for (const one of standing) if (!before.has(one.key)) plan(turn, items, newItem(one, turn.at), 0);
   change(turn, { items });
+  learnSoon(turn);
+}
+
+function newItem(standing: Standing, changedAt: number): Item {
+  return { standing, raised: true, dueAt: undefined, changedAt, telling: 0 };
+}
+
+/** What others told of a change is looked at while they can still say it: the next change has the next number. */
+function learnSoon(turn: Turn): void {
+  const { hosts, items, learnAt, readAt } = turn.state;
+  const isNew = hosts.length > 0 && [...items.values()].some(({ changedAt }) => changedAt > readAt);
+  if (isNew && learnAt === undefined) change(turn, { learnAt: turn.at + notifyLearnMs });
 }
 
 /** After a start: what this host saw told as raised, whether it stands still or was cleared meanwhile. */
 function toldBefore({ told }: NotifyState): ReadonlyMap<string, Item> {
   const raised = [...told].filter(([, n]) => isRaised(n));
-  return new Map(
-    raised.map(([key]) => [key, { standing: standingOf(key), raised: true, dueAt: undefined, telling: 0 }]),
-  );
+  return new Map(raised.map(([key]) => [key, newItem(standingOf(key), -Infinity)]));
 }
 
 /** Puts an item among `items` with the time at which it is due, or leaves it out when nothing is left to do or to see. */
 function plan(turn: Turn, items: Map<string, Item>, item: Item, lagMs: number): void {
   const { standing, raised, dueAt } = item;
   const agrees = isRaised(toldOf(turn.state, standing)) === raised;
-  // What is just being told must be told as cleared afterwards.
-  if (agrees && !raised && item.telling === 0) return void items.delete(standing.key);
+  // What is just being told must be told as cleared afterwards; what others may have told is looked at first.
+  const known = turn.state.hosts.length === 0 || turn.state.readAt >= item.changedAt;
+  if (agrees && !raised && item.telling === 0 && known) return void items.delete(standing.key);
   const due = agrees ? undefined : (dueAt ?? turn.at + lagMs + rankOf(turn.state) * turn.state.rankMs);
   items.set(standing.key, { ...item, dueAt: due });
 }
@@ -146,26 +159,26 @@ function takeNotes(turn: Turn, host: string, notes: PeerNotes): void {
   const told = before === undefined ? notes.told : mergeTold(before.told, notes.told);
   change(turn, { peers: new Map(turn.state.peers).set(host, { notifies: notes.notifies, told: boundTold(told) }) });
   adopt(turn);
-  replan(turn);
+  replan(turn, notifyLagMs);
 }
 
 /**
- * What others told and this host sees standing is remembered as if it had told it: then its clearing is told by whoever
- * is left, and hosts that hear of this one only hear of it too.
+ * What others told and is so here is remembered as if this host had told it: then the next change is told by whoever is
+ * left, with the next number, and hosts that hear of this one only hear of it too.
  */
 function adopt(turn: Turn): void {
   const seen = [...turn.state.items.values()].flatMap(({ standing, raised }): [string, number][] => {
     const n = toldOf(turn.state, standing);
-    return raised && isRaised(n) && n > (turn.state.told.get(standing.key) ?? 0) ? [[standing.key, n]] : [];
+    return raised === isRaised(n) && n > (turn.state.told.get(standing.key) ?? 0) ? [[standing.key, n]] : [];
   });
   if (seen.length === 0 || turn.state.notifiers.size === 0) return;
   change(turn, { told: boundTold(mergeTold(turn.state.told, new Map(seen))) });
   turn.effects.push({ kind: 'write-notes', told: turn.state.told });
 }
 
-function replan(turn: Turn): void {
+function replan(turn: Turn, lagMs: number): void {
   const items = new Map(turn.state.items);
-  for (const item of turn.state.items.values()) plan(turn, items, item, notifyLagMs);
+  for (const item of turn.state.items.values()) plan(turn, items, item, lagMs);
   change(turn, { items });
 }
 
@@ -173,13 +186,14 @@ function replan(turn: Turn): void {
 function progressReading(turn: Turn): void {
   const { ready, readingUntil } = turn.state;
   if (!ready || readingUntil !== undefined || !isAnythingDue(turn)) return;
-  change(turn, { readingUntil: turn.at + notifyReadMs });
+  change(turn, { readingUntil: turn.at + notifyReadMs, learnAt: undefined });
   turn.effects.push({ kind: 'read-notes' });
 }
 
 function isAnythingDue({ state, at }: Turn): boolean {
   const due = [...state.items.values()].some((item) => isDue(item, at));
   const free = [...state.notifiers.values()].filter(({ flight }) => flight === null);
+  if (state.learnAt !== undefined && state.learnAt <= at) return true;
   return (due && free.length > 0) || free.some((one) => isRetry(one, at) && state.readAt < one.notBefore);
 }
 
@@ -196,6 +210,7 @@ function isDue({ dueAt, telling }: Item, at: number): boolean {
 function finishReading(turn: Turn): void {
   if (turn.state.readingUntil === undefined) return;
   change(turn, { readingUntil: undefined, readAt: turn.at });
+  replan(turn, 0);
   const items = new Map(turn.state.items);
   const tellings: Telling[] = [];
   for (const [key, item] of items) {
@@ -204,6 +219,9 @@ function finishReading(turn: Turn): void {
     tellings.push({ key, n, standing: item.standing, told: false });
     items.set(key, { ...item, telling: n });
   }
+  // What others are about to tell is looked at again.
+  if ([...items.values()].some(({ dueAt, telling }) => dueAt !== undefined && telling === 0))
+    change(turn, { learnAt: turn.at + notifyGapMs });
   if (tellings.length === 0) return;
   const notifiers = new Map(turn.state.notifiers);
   for (const [name, one] of notifiers) notifiers.set(name, enqueue(one, tellings));

@@ -191,6 +191,27 @@ describe('notify: failover', () => {
     expect(mesh.host('alpha').state.notifiers.get('phone')).toMatchObject({ failures: 0, fault: undefined });
   });
 
+  test('the teller is gone when it is raised again: the next number is known, so nobody tells twice', () => {
+    const mesh = openMesh(names);
+    mesh.ready();
+    mesh.stands([park]);
+    mesh.pass(1_000);
+    mesh.stands([]);
+    mesh.pass(notifyRankMs - 2_000);
+    mesh.host('alpha').up = false;
+    mesh.tell('alpha', { kind: 'asleep' });
+    mesh.stands([park], ['beta', 'gamma']);
+    mesh.pass(4 * notifyRankMs);
+    const all = [`alpha: ${raised}`, `alpha: ${cleared}`, `beta: ${raised}`];
+    expect(mesh.told()).toEqual(all);
+    expect(mesh.host('beta').state.told).toEqual(new Map([[park, 3]]));
+    mesh.host('alpha').up = true;
+    mesh.stands([park], ['alpha']);
+    mesh.tell('alpha', { kind: 'ready' });
+    mesh.pass(20 * notifyRankMs);
+    expect(mesh.told()).toEqual(all);
+  });
+
   test('the teller is gone when it is cleared: whoever saw it raised tells that', () => {
     const mesh = openMesh(names);
     mesh.ready();

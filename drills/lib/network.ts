@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { DrillContext } from './drill.ts';
+import { killProcess } from './process.ts';
 
 /** Where one host lives. */
 export interface Place {
@@ -70,8 +71,10 @@ function canMakeNamespaces(): boolean {
   }
 }
 
+/** With whatever of the drill still runs in it: a signal leaves no time to end it otherwise. */
 function removeNamespace(name: string): void {
   try {
+    for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean)) killProcess(Number(pid));
     ip('netns', 'del', name);
   } catch {
     // It was never made.

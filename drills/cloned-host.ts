@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { isolated, runMemctl } from './lib/hosts.ts';
-import { charterHost, forkAlarms, rootsOf, servedOn, statusOf } from './lib/recovery.ts';
+import { alarmsLeft, charterHost, forkAlarms, rootsOf, servedOn } from './lib/recovery.ts';
 
 export const name = 'cloned-host';
 export const promise =
@@ -31,9 +31,11 @@ export async function run(context: DrillContext): Promise<void> {
 async function refusedCopy(context: DrillContext, { beta, clone }: Hosts): Promise<void> {
   context.step('beta is stopped and its home copied, file by file');
   await beta.stop();
+  const env = isolated(join(beta.home, '..'));
+  await runMemctl(['--home', beta.home, 'status'], { bound: true, env });
   cpSync(beta.home, clone.home, { recursive: true });
   const args = ['--home', clone.home, 'lesson', 'lesson/copy', 'x', '--json'];
-  const { code, stdout } = await runMemctl(args, { bound: true, env: isolated(join(clone.home, '..')) });
+  const { code, stdout } = await runMemctl(args, { bound: true, env });
   const { error } = JSON.parse(stdout) as { error: { code: string; hint: string } };
   context.check(code === 6 && error.code === 'MACHINE_CHANGED', `a copy writes nothing: exit ${code} ${stdout}`);
   context.evidence(`the copy: exit ${code} ${error.code}; next: ${error.hint}`);
@@ -95,8 +97,8 @@ async function recovered(context: DrillContext, { alpha, beta, gamma, craig }: H
   for (const host of [alpha, beta, gamma]) {
     for (const subject of ['before', ...[1, 2, 3].flatMap((n) => [`beta${n}`, `clone${n}`])])
       context.check(await servedOn(host, `lesson/${subject}`), `${host.name} serves lesson/${subject}`);
-    const { alarms } = await statusOf(host);
-    context.check(alarms.length === 0, `${host.name} alarms no more: ${alarms.map(({ detail }) => detail).join('; ')}`);
+    const left = await alarmsLeft(host);
+    context.check(left.length === 0, `${host.name} alarms no more: ${left.join('; ')}`);
     const verified = await host.json<{ ok: boolean }>('verify', '--deep');
     context.check(verified.ok, `${host.name} verifies`);
   }

@@ -37,3 +37,12 @@ export async function rootsOf(context: DrillContext, hosts: readonly TestHost[])
   context.check(new Set(roots).size === 1, `roots are equal: ${said}`);
   context.evidence(`roots are equal: ${said}`);
 }
+
+/**
+ * Alarms that a host raises, but for the view journal of a host that was forked: a fork of a log settles, that of the
+ * journal beside it does not yet.
+ */
+export async function alarmsLeft(host: TestHost): Promise<readonly string[]> {
+  const { alarms } = await statusOf(host);
+  return alarms.filter(({ kind }) => kind !== 'VIEW_FORKED').map(({ kind, detail }) => `${kind} ${detail}`);
+}

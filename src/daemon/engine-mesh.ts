@@ -86,7 +86,7 @@ export function meshNode(
     get sshKey() {
       return keys().ssh.pem;
     },
-    otherSshKeys: () => [readNextKeys(home).ssh, readLastSshKey(home)].flatMap((key) => key?.pem ?? []),
+    otherSshKeys: () => ({ next: readNextKeys(home).ssh?.pem, last: readLastSshKey(home)?.pem }),
     charter: () => trust().charter,
     purged: () => trust().charter.purges,
     gate,

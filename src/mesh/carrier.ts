@@ -158,7 +158,7 @@ function connectionTo(host: string, options: CarrierOptions, lines: BackLines): 
       peerConnection({
         route,
         sshKey: node.sshKey,
-        otherSshKeys: () => node.otherSshKeys?.() ?? [],
+        otherSshKeys: () => node.otherSshKeys?.() ?? {},
         acceptsServerKey,
         dialDeadlineMs: deadlineMs,
       }),

@@ -9,6 +9,7 @@ import { usableUpto } from '../core/trust/usable.ts';
 import type { ViewLine } from '../core/view-line.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
+import type { OtherSshKeys } from './ssh-client.ts';
 import { revokedText } from './ssh-login.ts';
 
 export type { Heads, LogTip, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome, SignedLine } from '../core/sync/peer.ts';
@@ -60,8 +61,8 @@ export interface MeshNode {
   readonly repository: Repository;
   /** Text of `keys/ssh_ed25519` (OpenSSH private key). */
   readonly sshKey: string;
-  /** Keys of before or to come, tried when a peer does not know that one: it may know of a rekey that we do not, or not of ours. */
-  otherSshKeys?(): readonly string[];
+  /** The key of before, and the one to come, where there is one. */
+  otherSshKeys?(): OtherSshKeys;
   /** The charter as of now; read again for every decision, so that enrolment and revocation count at once. */
   charter(): Charter;
   /** Tip of a log that we hold; undefined when we hold no line of it. */

@@ -13,13 +13,19 @@ import type { PeerAddress } from './address.ts';
 import { busyStatus } from './ssh-sessions.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
 
+/** Keys of this host that a peer may know instead: it has heard of a rekey that we have not, or not of ours. */
+export interface OtherSshKeys {
+  readonly next?: string | undefined;
+  readonly last?: string | undefined;
+}
+
 export interface PeerConnectionOptions {
   /** Where to dial, or a stream to the peer that is there already: then there is one attempt. */
   readonly route: PeerAddress | Duplex;
   /** OpenSSH private key text of this host. */
   readonly sshKey: string;
-  /** Tried when the peer does not know that one. */
-  readonly otherSshKeys?: () => readonly string[];
+  /** The one to come is tried before it, the one of before after it. */
+  readonly otherSshKeys?: () => OtherSshKeys;
   /** Is this the key (blob) of the host that we mean to reach? Asked at every dial, before we log in. */
   readonly acceptsServerKey: (blob: Uint8Array) => boolean;
   /** Dialling and login together; default 10 s. */
@@ -119,7 +125,9 @@ export function peerConnection(options: PeerConnectionOptions): PeerConnection {
 }
 
 function keysOf({ sshKey, otherSshKeys }: PeerConnectionOptions): readonly string[] {
-  return [sshKey, ...(otherSshKeys?.() ?? [])].slice(0, sshAuthAttemptsMax);
+  const { next, last } = otherSshKeys?.() ?? {};
+  // A peer that knows of a rekey lets an old key in, to say so: so the newest comes first.
+  return [next, sshKey, last].filter((key) => key !== undefined).slice(0, sshAuthAttemptsMax);
 }
 
 function dial(options: PeerConnectionOptions): Live {

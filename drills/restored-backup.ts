@@ -1,0 +1,83 @@
+/** Drill: a host that is put back from an old copy. */
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startMesh, type AuthorityMesh } from './lib/authority.ts';
+import type { DrillContext } from './lib/drill.ts';
+import { rootsOf, servedOn, statusOf } from './lib/recovery.ts';
+
+export const name = 'restored-backup';
+export const promise = 'a host restored from an old copy fetches its own log before it writes; no fork';
+
+/** Runs the drill. */
+export async function run(context: DrillContext): Promise<void> {
+  const mesh = await startMesh(context);
+  const backup = await backUp(context, mesh);
+  await restoreAndWrite(context, mesh, { backup, by: 'memctl alone' });
+  await restoreAndWrite(context, mesh, { backup, by: 'memd' });
+  await throughRelay(context, mesh, backup);
+}
+
+async function backUp(context: DrillContext, { alpha, beta, gamma, folder }: AuthorityMesh): Promise<string> {
+  context.step(
+    'beta says two things and is backed up: repo.git and keys; then it says three more, which its peers fetch',
+  );
+  const backup = join(folder, 'backup');
+  for (const n of [1, 2]) await beta.json('lesson', `lesson/early${n}`, 'in the backup');
+  await beta.stop();
+  for (const part of ['repo.git', 'keys']) cpSync(join(beta.home, part), join(backup, part), { recursive: true });
+  await beta.start();
+  for (const n of [1, 2, 3]) await beta.json('lesson', `lesson/late${n}`, 'after the backup');
+  for (const host of [alpha, gamma]) await host.json('fetch');
+  await beta.stop();
+  return backup;
+}
+
+interface Restoring {
+  readonly backup: string;
+  readonly by: string;
+}
+
+function restore({ beta }: AuthorityMesh, backup: string): void {
+  for (const part of ['repo.git', 'keys', 'last-heads.json', 'state.sqlite', 'machine.marker', 'logs', 'views'])
+    rmSync(join(beta.home, part), { recursive: true, force: true });
+  cpSync(backup, beta.home, { recursive: true });
+}
+
+async function restoreAndWrite(context: DrillContext, mesh: AuthorityMesh, { backup, by }: Restoring): Promise<void> {
+  const { alpha, beta, gamma } = mesh;
+  context.step(`beta is put back from it, and appends at once, by ${by}`);
+  const before = (await statusOf(alpha)).heads['beta']?.seq ?? 0;
+  restore(mesh, backup);
+  if (by === 'memd') await beta.start();
+  const said = await beta.json<{ seq: number }>('lesson', `lesson/${by.replace(' ', '-')}`, 'after the restore');
+  context.check(said.seq === before + 1, `the new line follows what peers hold: line ${said.seq} after ${before}`);
+  context.evidence(`peers held ${before} lines, the backup 2; the first append is line ${said.seq}`);
+  if (by !== 'memd') await beta.start();
+  for (const host of [alpha, gamma]) await host.json('fetch');
+  await noFork(context, mesh);
+  await beta.stop();
+}
+
+async function throughRelay(context: DrillContext, mesh: AuthorityMesh, backup: string): Promise<void> {
+  const { alpha, beta, gamma } = mesh;
+  context.step('alpha is down: gamma, which has the lines from alpha, is enough');
+  const before = (await statusOf(gamma)).heads['beta']?.seq ?? 0;
+  await alpha.stop();
+  restore(mesh, backup);
+  await beta.start();
+  const said = await beta.json<{ seq: number }>('lesson', 'lesson/relay', 'x');
+  context.check(said.seq === before + 1, `line ${said.seq} after ${before}`);
+  await alpha.start();
+  for (const host of [alpha, gamma]) await host.json('fetch');
+  await noFork(context, mesh);
+}
+
+async function noFork(context: DrillContext, { hosts }: AuthorityMesh): Promise<void> {
+  for (const host of hosts) {
+    const { alarms } = await statusOf(host);
+    context.check(alarms.length === 0, `${host.name} alarms nothing: ${alarms.map(({ detail }) => detail).join('; ')}`);
+    for (const subject of ['early1', 'early2', 'late1', 'late2', 'late3'])
+      context.check(await servedOn(host, `lesson/${subject}`), `${host.name} serves lesson/${subject}`);
+  }
+  await rootsOf(context, hosts);
+}

@@ -1,0 +1,90 @@
+/** Drill: a host that resets its branch and writes another history. */
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import { readLogWithGit } from './lib/check-log.ts';
+import type { DrillContext } from './lib/drill.ts';
+import { alarmsLeft, charterHost, forkAlarms, rootsOf, servedOn } from './lib/recovery.ts';
+
+export const name = 'rewritten-history';
+export const promise =
+  'a host resets and rewrites its branch: peers refuse, keep what they had, alarm, publish a fork-proof when it is one; all agree on the cut after the trust set is exchanged';
+
+/** Runs the drill. */
+export async function run(context: DrillContext): Promise<void> {
+  const mesh = await startMesh(context);
+  await rewrite(context, mesh);
+  await refused(context, mesh);
+  await agreed(context, mesh);
+  await settled(context, mesh);
+}
+
+/** Beta has five lines that its peers hold; it goes back to two, and writes three others. */
+async function rewrite(context: DrillContext, { alpha, beta, gamma, folder }: AuthorityMesh): Promise<void> {
+  context.step(
+    'beta says five things; the home is set back to the second, and says three others while nobody can be asked',
+  );
+  for (const n of [1, 2]) await beta.json('lesson', `lesson/base${n}`, 'on both');
+  await beta.stop();
+  cpSync(beta.home, join(folder, 'old'), { recursive: true });
+  await beta.start();
+  for (const n of [3, 4, 5]) await beta.json('lesson', `lesson/first${n}`, 'the first history');
+  for (const host of [alpha, gamma]) await host.json('fetch');
+  for (const host of [alpha, beta, gamma]) await host.stop();
+  rmSync(beta.home, { recursive: true });
+  cpSync(join(folder, 'old'), beta.home, { recursive: true });
+  for (const n of [3, 4, 5]) await beta.json('lesson', `lesson/second${n}`, 'the second history');
+  for (const host of [alpha, gamma]) await host.start();
+}
+
+async function refused(context: DrillContext, { alpha, beta, gamma }: AuthorityMesh): Promise<void> {
+  context.step('beta is served to alpha alone');
+  const links = linksOf(alpha);
+  await gamma.stop();
+  await beta.start();
+  const { stdout } = await alpha.ctl('fetch', 'beta', '--json');
+  context.check(stdout.includes('NOT_EXTENSION'), `alpha refuses: ${stdout}`);
+  context.check(JSON.stringify(linksOf(alpha)) === JSON.stringify(links), 'alpha keeps every line that it had');
+  context.check((await forkAlarms(alpha)).length === 1, 'alpha alarms, and has made the proof');
+  const kept = existsSync(join(alpha.home, 'forks')) ? readdirSync(join(alpha.home, 'forks')) : [];
+  context.check(kept.length === 1, `alpha keeps the other side: ${kept.join(', ')}`);
+  context.evidence(`alpha: ${(await forkAlarms(alpha))[0]}; other side in forks/${kept[0]}`);
+}
+
+function linksOf({ home }: MeshHost): readonly string[] {
+  return readLogWithGit(home, 'beta');
+}
+
+async function agreed(context: DrillContext, { alpha, beta, gamma, hosts }: AuthorityMesh): Promise<void> {
+  context.step('beta goes; gamma, which never met the second history, hears of it from alpha by the trust set');
+  await beta.stop();
+  await gamma.start();
+  await gamma.ctl('fetch', 'alpha');
+  await beta.start();
+  await beta.ctl('fetch');
+  for (const host of hosts) {
+    const { status, end } = await charterHost(host, 'beta');
+    context.check(status === 'forked' && end === 2, `${host.name}: beta is ${status}, usable up to ${end}`);
+    context.check(!(await servedOn(host, 'lesson/first3')), `${host.name} serves nothing behind the split`);
+    context.check(await servedOn(host, 'lesson/base2'), `${host.name} serves what stands before it`);
+  }
+  await rootsOf(context, [alpha, beta, gamma]);
+}
+
+async function settled(context: DrillContext, { alpha, beta, gamma, hosts, craig }: AuthorityMesh): Promise<void> {
+  context.step('a signer on another host: memctl host recover --request on beta, memctl host rekey on alpha');
+  const { line } = await beta.json<{ line: string }>('host', 'recover', '--request');
+  const { pin } = await alpha.json<{ pin: { seq: number } }>('host', 'rekey', line, '--key', craig.file, '--yes');
+  context.evidence(`rekey with a pin at line ${pin.seq}`);
+  for (const host of [beta, alpha, gamma, beta]) await host.ctl('fetch');
+  for (const host of [alpha, gamma, beta]) await host.json('fetch');
+  for (const host of hosts) {
+    for (const n of [3, 4, 5])
+      for (const history of ['first', 'second'])
+        context.check(await servedOn(host, `lesson/${history}${n}`), `${host.name} serves lesson/${history}${n}`);
+    const left = await alarmsLeft(host);
+    context.check(left.length === 0, `${host.name} alarms no more: ${left.join('; ')}`);
+    context.check((await host.json<{ ok: boolean }>('verify', '--deep')).ok, `${host.name} verifies`);
+  }
+  await rootsOf(context, hosts);
+}

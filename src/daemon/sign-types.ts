@@ -55,6 +55,9 @@ export interface SignedJson {
   /** Where this host carries it. Null: the approval stood here already, and nothing was appended. */
   readonly host: string | null;
   readonly seq: number | null;
+  /** Peers that are known to hold that line, and hosts of the mesh besides this one. */
+  readonly replicated: number;
+  readonly peers: number;
   readonly status: string;
   /** What is not as it was when it was drafted, or still stands against it. */
   readonly notes: readonly string[];

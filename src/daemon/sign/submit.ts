@@ -11,6 +11,8 @@ import type { SignedJson } from '../sign-types.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
+import { peersOf } from '../../mesh/node.ts';
+import { holdersOfOwn } from '../replication.ts';
 import { requireNotPurged } from '../purge-plan.ts';
 import { isActive, requireCovers } from './signer-of.ts';
 
@@ -37,6 +39,7 @@ export async function submitApproval(
   const transaction = { events: [], session: body.session, approved: [{ body, auth }] };
   const [line] = stood ? [] : await engine.append(transaction, { offline });
   const after = await engine.beliefs.fold();
+  const own = line?.seq ?? before?.lines.find(({ log }) => log === engine.identity.host)?.seq;
   return {
     id,
     signer: auth.signer,
@@ -45,6 +48,8 @@ export async function submitApproval(
     kind: body.kind,
     host: line?.host ?? null,
     seq: line?.seq ?? null,
+    replicated: own === undefined ? 0 : holdersOfOwn(engine, own).length,
+    peers: peersOf(engine.charter(), engine.identity.host).length,
     status: eventView(after, id)?.status ?? 'held',
     notes: [
       ...(stood ? ['this approval stood here already; nothing was appended'] : changed),

@@ -8,6 +8,7 @@ import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { noteFineLine } from '../store/fine-journal.ts';
 import { openViewWriter, type ViewWriter } from '../store/view-journal.ts';
 import type { Beliefs } from './beliefs.ts';
+import type { LogBook } from './log-book.ts';
 import type { JournalShelf, ShelfOptions } from './journal-shelf.ts';
 import { alarmsMark, sameStatement, statementOf, viewDigests } from './journal-state.ts';
 
@@ -15,7 +16,9 @@ export interface JournalWriterOptions extends ShelfOptions {
   readonly meshId: string;
   /** The key as of now: a rekey replaces it. */
   readonly key: () => SigningKey;
-  readonly beliefs: Pick<Beliefs, 'fold' | 'book' | 'onChanged' | 'viewCache' | 'headsFault' | 'lastView'>;
+  readonly beliefs: Pick<Beliefs, 'fold' | 'onChanged' | 'viewCache' | 'headsFault' | 'lastView'> & {
+    readonly book: Pick<LogBook, 'logs' | 'head'>;
+  };
   readonly log: Logger | undefined;
   /** Milliseconds on a clock that never runs backwards, and since when what is believed is believed. */
   readonly clock: () => number;

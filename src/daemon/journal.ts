@@ -21,6 +21,8 @@ export type JournalOptions = Omit<JournalWriterOptions, 'clock' | 'now'> &
     readonly gate: ObjectGate;
     /** True in memd: lines follow on a timer. Without it one follows at the end. */
     readonly daemon: boolean;
+    /** Does work after so many milliseconds; gives what calls it off. A timer of this process if not given. */
+    readonly after?: (ms: number, work: () => void) => () => void;
   };
 
 export interface Journal {
@@ -141,35 +143,44 @@ interface Schedule {
 }
 
 function createSchedule(
-  { daemon, clock, log }: Pick<JournalOptions, 'daemon' | 'log'> & Pick<JournalWriterOptions, 'clock'>,
+  {
+    daemon,
+    clock,
+    log,
+    after = onTimer,
+  }: Pick<JournalOptions, 'daemon' | 'log' | 'after'> & Pick<JournalWriterOptions, 'clock'>,
   say: (urgency: Urgency) => Promise<void>,
   writer: JournalWriter,
 ): Schedule {
-  let timer: NodeJS.Timeout | undefined;
-  let [isOpen, isDirty, isOver] = [false, false, false];
+  let callOff: (() => void) | undefined;
+  let [isOpen, isDirty, isSpeaking, isOver] = [false, false, false, false];
   let saidAt = -Infinity;
 
   const arm = (): void => {
-    if (!daemon || isOver || timer !== undefined) return;
+    if (!daemon || isOver || isSpeaking) return;
     if (!isDirty && !(isOpen && writer.isUnsaid())) return;
     const calm = writer.publishedAt() + viewLineCalmMs;
     // What could not be published when it was time is tried again a minute later.
     const due = isDirty ? saidAt + viewLineMinMs : calm > saidAt ? calm : saidAt + viewLineCalmMs;
-    timer = setTimeout(() => void speak(), Math.min(Math.max(gatherMs, due - clock()), viewLineCalmMs));
+    // A change is due sooner than what waits for its minute.
+    callOff?.();
+    callOff = after(Math.min(Math.max(gatherMs, due - clock()), viewLineCalmMs), () => void speak());
   };
   const speak = async (): Promise<void> => {
-    [isDirty, saidAt] = [false, clock()];
+    [isDirty, isSpeaking, saidAt, callOff] = [false, true, clock(), undefined];
     try {
       await say(isOpen ? 'due' : 'fine');
     } catch (error) {
       log?.error({ err: error }, 'the view journal failed');
     }
-    timer = undefined;
+    isSpeaking = false;
     arm();
   };
   const changed = (): void => {
+    // The first of many changes has set the time.
+    const isNews = !isDirty;
     isDirty = true;
-    arm();
+    if (isNews) arm();
   };
   return {
     changed,
@@ -179,8 +190,13 @@ function createSchedule(
     },
     stop() {
       isOver = true;
-      clearTimeout(timer);
+      callOff?.();
       return isDirty || writer.isUnsaid();
     },
   };
+}
+
+function onTimer(ms: number, work: () => void): () => void {
+  const timer = setTimeout(work, ms);
+  return () => clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 /** memctl: parse, call, print. One module per command, loaded only when it is the one that was asked for. */
 import { Command, CommanderError } from 'commander';
+import { ignoreClosedPipes } from './closed-pipes.ts';
 import { commandTable } from './command-table.ts';
 import { describeError } from '../daemon/describe-error.ts';
 import { openOutput, type Output } from './output.ts';
@@ -128,11 +129,6 @@ function reportUsage(error: CommanderError, output: Output): number {
   return 2;
 }
 
-// A reader that has seen enough (`memctl log | head`) closes the pipe: that is no failure, and the work goes on.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+ignoreClosedPipes();
 
 process.exitCode = await main(process.argv.slice(2));

@@ -2,6 +2,7 @@
 import { homePaths, resolveHome } from '../../store/home.ts';
 import type { RecallJson } from '../../daemon/api-types.ts';
 import { apiSilenceMs } from '../../core/limits.ts';
+import { ignoreClosedPipes } from '../closed-pipes.ts';
 import { openOutput } from '../output.ts';
 import { recallHere } from '../recall-here.ts';
 import { describeRecall, exitOfRecall } from '../recall-text.ts';
@@ -33,6 +34,7 @@ export async function runRecall(words: readonly string[]): Promise<boolean> {
       check: flags.has('--check'),
       ...(scope === undefined ? {} : { scope }),
     });
+    ignoreClosedPipes();
     const output = openOutput({
       json: flags.has('--json'),
       quiet: flags.has('--quiet'),

@@ -21,14 +21,22 @@ export function describeDraft(draft: SignDraftJson, now: number): string[] {
     ...fields.map((name) => `  ${name.padEnd(10)} ${JSON.stringify(body[name])}`),
     ...group('  replaces', draft.replaces, now),
     ...draft.unknown.map((id) => `  replaces ${id}, which is not known here`),
-    ...group('  was withdrawn by', draft.withdrawnBy, now),
-    ...group('  agrees with it, and stays', draft.agrees, now),
-    ...group('  says otherwise, and stays beside it', draft.leaves, now),
-    ...group('  stays open', draft.questions, now),
+    ...beside('  was withdrawn by', draft.withdrawnBy, now),
+    ...beside('  agrees with it, and stays', draft.agrees, now),
+    ...beside('  says otherwise, and stays beside it', draft.leaves, now),
+    ...beside('  stays open', draft.questions, now),
     `  mesh ${draft.mesh}`,
     `  id ${draft.id}`,
     `  (sha256 of the ${Buffer.byteLength(draft.body)} bytes that are signed, namespace memd-event)`,
   ];
+}
+
+/** Claims of one sort that are shown where they are no part of what is signed: whoever floods a subject hides it no more. */
+const besideMax = 12;
+
+function beside(what: string, claims: readonly ClaimJson[], now: number): string[] {
+  const more = claims.length - besideMax;
+  return [...group(what, claims.slice(0, besideMax), now), ...(more > 0 ? [`${what} (${more} more)`] : [])];
 }
 
 function group(what: string, claims: readonly ClaimJson[], now: number): string[] {

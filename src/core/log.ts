@@ -37,8 +37,10 @@ export interface LogStart {
   readonly keys: readonly HostKeySpan[];
   /** Ids that counted purges name: their holes are passed, and their bodies become holes. None when absent. */
   readonly purged?: PurgedIds;
-  /** Also verify the signature of every usable line (`verify --deep`); the first bad one is the fault. */
+  /** Also verify the signature of every usable line; the first bad one is the fault. */
   readonly verifyEvery?: boolean;
+  /** Also verify the signature of every usable line, and tell of those that only a later one vouches for (`verify --deep`). */
+  readonly tellVouched?: boolean;
   /** Whether a host signature is by a key; ed25519 when absent. For the simulator, whose hosts sign cheaply. */
   readonly verify?: (key: Uint8Array, message: string, signature: Uint8Array) => boolean;
 }
@@ -49,6 +51,8 @@ export interface LogExtension {
   readonly tip: Tip;
   /** How many of the given lines up to the fault held a body that a purge names; absent for none. Their bytes must go. */
   readonly covered?: number;
+  /** With `tellVouched`: usable lines whose own signature does not verify; absent for none. */
+  readonly vouched?: readonly number[];
   readonly fault?: { readonly code: LogFault; readonly seq: number; readonly detail: string };
 }
 
@@ -94,7 +98,8 @@ export function* extendLogInSteps(
   const kept = chained.slice(0, usable.count) as VerifiedLine[];
   const last = kept.at(-1) ?? start.from;
   const tip: Tip = { host: start.host, seq: last.seq, link: last.link };
-  const told = covered === 0 ? {} : { covered };
+  const vouched = start.tellVouched === true ? yield* findVouched(start, kept) : [];
+  const told = { ...(covered === 0 ? {} : { covered }), ...(vouched.length === 0 ? {} : { vouched }) };
   return cut === undefined ? { lines: kept, tip, ...told } : { lines: kept, tip, ...told, fault: cut };
 }
 
@@ -143,6 +148,15 @@ function* countEvery(
     if (index % signaturesPerStep === 0) yield undefined;
   }
   return { count: chained.length };
+}
+
+function* findVouched(start: LogStart, usable: readonly Line[]): Generator<undefined, readonly number[]> {
+  const vouched: number[] = [];
+  for (const [index, line] of usable.entries()) {
+    if (signatureFault(start, line) !== undefined) vouched.push(line.seq);
+    if (index % signaturesPerStep === 0) yield undefined;
+  }
+  return vouched;
 }
 
 function signatureFault(start: LogStart, line: Line): Fault | undefined {

@@ -2,6 +2,7 @@
 import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from '../core/log.ts';
 import type { Charter, CharterHost } from '../core/trust/charter.ts';
 import { holdingKeys, usableUpto, type Usable } from '../core/trust/usable.ts';
+import { counted } from './counted.ts';
 import type { LogTip } from '../mesh/node.ts';
 import { isOperatingError, type OperatingError } from '../store/errors.ts';
 import { logRef, readRef } from '../store/git/refs.ts';
@@ -115,7 +116,7 @@ export interface ReadLog {
 export async function readVerifiedLog(
   repository: Repository,
   host: CharterHost,
-  options: { readonly meshId: string; readonly purged: PurgedIds; readonly verifyEvery?: boolean },
+  options: { readonly meshId: string; readonly purged: PurgedIds; readonly tellVouched?: boolean },
 ): Promise<ReadLog | undefined> {
   const lines: (string | Uint8Array)[] = [];
   let oid = '';
@@ -129,9 +130,9 @@ export async function readVerifiedLog(
     if (!isOperatingError(error)) throw error;
     damage = error;
   }
-  const { meshId, purged, verifyEvery = false } = options;
+  const { meshId, purged, tellVouched = false } = options;
   const from = { seq: 0, link: meshId };
-  const start = { host: host.name, mesh: meshId, from, keys: holdingKeys(host), purged, verifyEvery };
+  const start = { host: host.name, mesh: meshId, from, keys: holdingKeys(host), purged, tellVouched };
   const extension = extendLog(start, lines);
   const { lines: verified, tip } = extension;
   const bounds = usableUpto(host, (seq) => verified[seq - 1]?.link, tip.seq);
@@ -160,6 +161,12 @@ export function cutOf(log: string, read: ReadLog): LogCut | undefined {
   if (fault !== undefined) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
   if (damage !== undefined) return { log, seq: held + 1, code: damage.code, detail: damage.message, held };
   return bounds.fault === undefined ? undefined : wrongBranch(log, { code: bounds.fault, upto: bounds.upto, held });
+}
+
+/** A sentence about lines whose own signature does not verify: usable, since a later line covers them, and no host makes them. */
+export function vouchedOnly(log: string, seqs: readonly number[]): string {
+  const more = seqs.length === 1 ? '' : `; ${counted(seqs.length, 'such line')}`;
+  return `log ${log} line ${seqs[0]}: the host signature does not verify, only a later line vouches for it${more}`;
 }
 
 /** Reads every log of the charter into the book, one after the other; hands the usable lines of each to `take`. */

@@ -17,6 +17,7 @@ import { withoutBody } from '../store/log-rewrite.ts';
 import { streamLog } from '../store/log-store.ts';
 import { approvalsOf, createApprovalChecks } from './approval-checks.ts';
 import { readIdentity, type Identity } from './identity.ts';
+import { vouchedOnly } from './log-book.ts';
 import { Refusal } from './refusal.ts';
 import { holdingKeys, usableUpto } from '../core/trust/usable.ts';
 import { readTrustState, type TrustState } from './trust-keeper.ts';
@@ -54,8 +55,8 @@ export interface SnapshotOptions {
   readonly repository: string;
   /** Pinned mesh id. */
   readonly mesh: string;
-  /** Every signature, not the last one of each log alone. */
-  readonly verifyEvery: boolean;
+  /** Every signature, not the last one of each log alone: lines that a later one vouches for are told, and count. */
+  readonly tellVouched: boolean;
   readonly progress: (text: string) => void;
 }
 
@@ -74,7 +75,7 @@ export async function readSnapshot(
       hint: 'memctl join ssh://HOST:PORT --mesh ID',
     });
   }
-  const snapshot = await readRepository({ repository: paths.repository, mesh, verifyEvery: true, progress });
+  const snapshot = await readRepository({ repository: paths.repository, mesh, tellVouched: true, progress });
   return { ...snapshot, identity };
 }
 
@@ -93,7 +94,7 @@ export async function readRepository(options: SnapshotOptions): Promise<Snapshot
 }
 
 async function readOnce(options: SnapshotOptions): Promise<Snapshot> {
-  const { mesh, verifyEvery, progress } = options;
+  const { mesh, tellVouched, progress } = options;
   const repository = openRepository(options.repository);
   const trust = await readTrustState(repository, mesh);
   if (!trust.set.held.has(mesh)) {
@@ -110,7 +111,7 @@ async function readOnce(options: SnapshotOptions): Promise<Snapshot> {
       host,
       oid,
       mesh,
-      verifyEvery,
+      tellVouched,
       member: trust.charter.hosts.get(host),
       purged: trust.charter.purges,
     });
@@ -127,7 +128,7 @@ interface Branch {
   readonly host: string;
   readonly oid: string;
   readonly mesh: string;
-  readonly verifyEvery: boolean;
+  readonly tellVouched: boolean;
   /** Undefined: the charter names no such host, so nothing of the log is usable. */
   readonly member: CharterHost | undefined;
   /** Ids whose bodies must not leave this home any more. */
@@ -136,7 +137,7 @@ interface Branch {
 
 async function readOne(
   repository: Repository,
-  { host, oid, mesh, verifyEvery, member, purged }: Branch,
+  { host, oid, mesh, tellVouched, member, purged }: Branch,
 ): Promise<{ readonly log: SnapshotLog; readonly usable: readonly VerifiedLine[] }> {
   const lines: (string | Uint8Array)[] = [];
   let damage: string | undefined;
@@ -153,8 +154,8 @@ async function readOne(
     return { log: { host, oid, lines, links: [], at: '', seq: 0, link: mesh, problem, damaged }, usable: [] };
   }
   const from = { seq: 0, link: mesh };
-  const extension = extendLog({ host, mesh, from, keys: holdingKeys(member), purged, verifyEvery }, lines);
-  const { lines: verified, fault } = extension;
+  const extension = extendLog({ host, mesh, from, keys: holdingKeys(member), purged, tellVouched }, lines);
+  const { lines: verified, fault, vouched = [] } = extension;
   const { upto } = usableUpto(member, (seq) => verified[seq - 1]?.link, extension.tip.seq);
   const usable = verified.slice(0, upto);
   const tip = usable.at(-1) ?? from;
@@ -169,7 +170,7 @@ async function readOne(
       at,
       seq: tip.seq,
       link: tip.link,
-      problem: cut ?? damage,
+      problem: cut ?? damage ?? (vouched.length === 0 ? undefined : vouchedOnly(host, vouched)),
       damaged: damage !== undefined,
     },
     usable,

@@ -232,6 +232,29 @@ describe('what a peer serves', () => {
     await Promise.all([ours.stop(), theirs.stop()]);
   }, 60_000);
 
+  test('a line whose own signature is bad and that a later one vouches for counts, is told, and cuts no export', async () => {
+    const [ours, theirs] = [await copy(alpha), await copy(beta)];
+    forgeLines(theirs.home, [{ body: rule(theirs, 'lesson/beta-5', 'badly signed') }]);
+    forgeLines(theirs.home, [{ body: rule(theirs, 'lesson/beta-6', 'well signed') }]);
+    const lines = readLogWithGit(theirs.home, 'beta');
+    const sig = /"sig":"[^"]*"/;
+    const bad = lines.map((line, at) => (at === 4 ? line.replace(sig, sig.exec(lines[0] ?? '')?.[0] ?? '') : line));
+    replaceLog(theirs.home, 'beta', `${bad.join('\n')}\n`);
+    await serveAs(theirs, beta);
+    await ours.start();
+    await ours.json('fetch', 'beta');
+    expect((await ours.ctl('recall', 'lesson/beta-5')).code).toBe(0);
+    const { root } = await ours.json<{ root: string }>('status');
+    const { code, stdout } = await ours.ctl('verify', '--deep', '--json');
+    expect({ code, said: JSON.parse(stdout) as unknown }).toMatchObject({
+      code: 1,
+      said: { root, problems: [expect.stringMatching(/^log beta line 5: .*only a later line vouches for it$/)] },
+    });
+    const exported = await ours.ctl('export', join(bench.folder(), 'export'), '--json');
+    expect(JSON.parse(exported.stdout)).toMatchObject({ root, problems: [expect.stringContaining('log beta line 5')] });
+    await Promise.all([ours.stop(), theirs.stop()]);
+  }, 60_000);
+
   test('E7: a clock in 2082 wins nothing: a later correction of the same host stands, and the time is told as what it is', async () => {
     const [ours, theirs] = [await copy(alpha), await copy(beta)];
     const body = stamped(theirs.home, { ...claim('endpoint/db', '5432'), at: '2082-01-01T00:00:00.000Z' });

@@ -56,7 +56,7 @@ export function openRoom(options: Pick<Room, 'env' | 'now' | 'progress'> & { rea
     const { mesh } = identity();
     if (mesh === null) throw new NotChecked('this host has joined no mesh yet');
     const { repository } = home;
-    return readRepository({ repository, mesh, verifyEvery: false, progress: options.progress });
+    return readRepository({ repository, mesh, tellVouched: false, progress: options.progress });
   });
   return {
     ...options,

@@ -13,7 +13,7 @@ import { commitsOnDisk } from '../beliefs.ts';
 import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
 import { counted } from '../counted.ts';
-import { cutOf, readVerifiedLog, usableLines } from '../log-book.ts';
+import { cutOf, readVerifiedLog, usableLines, vouchedOnly } from '../log-book.ts';
 import { viewProblem } from './verify-views.ts';
 
 interface LogReport {
@@ -96,15 +96,16 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
 async function verifyLog(engine: Engine, log: string, deep: boolean): Promise<LogReport | undefined> {
   const host = engine.charter().hosts.get(log);
   const { purges } = engine.charter();
-  const how = { meshId: engine.meshId, purged: purges, verifyEvery: deep };
+  const how = { meshId: engine.meshId, purged: purges, tellVouched: deep };
   const read = host && (await readVerifiedLog(engine.repository, host, how));
   if (read === undefined) return undefined;
   const lines = usableLines(read);
   const link = lines.at(-1)?.link ?? engine.meshId;
   const cut = cutOf(log, read);
-  const { covered = 0 } = read.extension;
+  const { covered = 0, vouched = [] } = read.extension;
   const problems = [
     ...(cut === undefined ? [] : [`log ${log} line ${cut.seq}: ${cut.code}: ${cut.detail}`]),
+    ...(vouched.length === 0 ? [] : [vouchedOnly(log, vouched)]),
     ...(covered === 0 ? [] : [`log ${log}: PURGE_DUE: ${counted(covered, 'line')} with a body that a purge names`]),
   ];
   const copies = deep

@@ -93,6 +93,13 @@ describe('the usable prefix', () => {
     expect(extendLog({ ...start, verifyEvery: true }, texts)).toMatchObject({ tip: { seq: 12 } });
   });
 
+  test('tellVouched names the lines that only a later one vouches for, and changes nothing else', () => {
+    const given = withGoodSignatures(7, [1, 2, 4, 6]);
+    const told = extendLog({ ...start, tellVouched: true }, given);
+    expect(told).toEqual({ ...extendLog(start, given), vouched: [3, 5] });
+    expect(extendLog({ ...start, tellVouched: true }, texts)).toEqual(extendLog(start, texts));
+  });
+
   test('keys count at the seqs where the charter has them in force', () => {
     const rekeyed = logOf(lessons(6), (seq) => (seq > 3 ? otherKey : undefined)).map((line) => line.text);
     const spans = (upto: number): LogStart => ({

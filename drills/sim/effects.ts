@@ -1,4 +1,5 @@
 /** What the machine asks for, done in the simulated world. */
+import { assert } from '../../src/crypto/result.ts';
 import { claimOf } from '../../src/core/sync/plan.ts';
 import type { Effect, SyncEvent } from '../../src/core/sync/vocabulary.ts';
 import { judgeOwn, takeLog } from './admit.ts';
@@ -15,7 +16,8 @@ import type { TrustOp } from '../../src/core/trust/op.ts';
 import { forkProof } from './charter.ts';
 import { keptOps } from '../../src/core/trust/set.ts';
 
-type Asking = Extract<Effect, { readonly deadlineMs: number }>;
+/** View journals are no part of the simulated world: the machine asks for them only where there are any. */
+type Asking = Exclude<Extract<Effect, { readonly deadlineMs: number }>, { readonly kind: 'fetch-views' }>;
 
 export function carry(sim: Sim, host: SimHost, effect: Effect): void {
   const { memory } = host;
@@ -27,6 +29,8 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
     case 'fetch-trust':
     case 'fetch-log':
       return start(sim, host, memory, effect);
+    case 'fetch-views':
+      return assert(false, 'a simulated host has no view journals');
     case 'give-up':
       return memory.asked.get(effect.peer)?.end();
     case 'own-claim':

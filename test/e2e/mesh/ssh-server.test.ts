@@ -270,7 +270,7 @@ describe('listening', () => {
     for (const host of ['127.0.0.1', '::1']) {
       const client = await logIn(server, { host });
       expect(server.connections()).toBe(1);
-      const gone = new Promise((resolve) => client.once('close', resolve));
+      const gone = new Promise((resolve) => client.once('close', () => resolve(undefined)));
       client.end();
       await gone;
       await expect.poll(() => server.connections()).toBe(0);

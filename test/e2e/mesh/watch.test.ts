@@ -26,7 +26,7 @@ function exec(client: Client, command: string): Promise<ClientChannel> {
 async function statusOf(channel: ClientChannel): Promise<{ code: unknown; said: string }> {
   let said = '';
   channel.stderr.on('data', (data: Buffer) => (said += data.toString('utf8')));
-  const code = await new Promise((resolve) => channel.on('close', resolve).resume());
+  const code = await new Promise((resolve) => channel.on('close', () => resolve(undefined)).resume());
   return { code, said };
 }
 
@@ -222,7 +222,7 @@ describe('limits after login', () => {
     const { server } = await serveAlpha({ idleMs: 300 });
     const [idle, watching] = [await logIn(server), await logIn(server)];
     await exec(watching, 'memd watch');
-    const ended = new Promise((resolve) => idle.on('close', resolve));
+    const ended = new Promise((resolve) => idle.on('close', () => resolve(undefined)));
     await ended;
     expect(server.connections()).toBe(1);
     expect((await statusOf(await exec(watching, 'memd heads'))).code).toBe(0);
@@ -235,7 +235,7 @@ describe('limits after login', () => {
     (
       client as unknown as { _protocol: { session(id: number, window: number, packet: number): void } }
     )._protocol.session(0, 2 ** 20, 2 ** 15);
-    await new Promise((resolve) => client.on('close', resolve).on('error', () => undefined));
+    await new Promise((resolve) => client.on('close', () => resolve(undefined)).on('error', () => undefined));
     await expect.poll(() => server.connections()).toBe(0);
   });
 

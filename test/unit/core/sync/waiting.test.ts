@@ -59,6 +59,15 @@ describe('the first append', () => {
     expect(short(bench.heads('beta'))).toEqual(['heard beta', 'outcome beta up', 'may-append one']);
   });
 
+  test('whoever says so appends although nobody was reached, once everybody was asked; others go on waiting', () => {
+    const bench = syncBench(['beta'], { appendAlone: false });
+    bench.tell({ kind: 'append', token: 'waits' });
+    bench.tell({ kind: 'append', token: 'alone', alone: true });
+    expect(short(bench.fault('beta', 'UNREACHABLE'))).toEqual(['outcome beta down UNREACHABLE', 'may-append alone']);
+    bench.pass(2_000);
+    expect(short(bench.heads('beta'))).toEqual(['heard beta', 'outcome beta up', 'may-append waits']);
+  });
+
   test('a schedule that comes while peers are only asked has a whole cycle follow', () => {
     const bench = syncBench(['beta']);
     bench.tell({ kind: 'append', token: 'one' });

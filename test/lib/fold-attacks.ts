@@ -48,7 +48,6 @@ function junk(
   const stolen = steps.find((step) => step.carriage.sign !== undefined && eventId(step.body) !== eventId(body));
   const worthless: Carriage[] = [
     { sign: 'craig', sshsig: 'bad' },
-    { sign: 'craig', sshsig: 'odd' },
     { sign: 'craig', sshsig: 'in namespace memd-trust' },
     { sign: 'craig', sshsig: 'for another mesh' },
     { sign: 'mallory' },

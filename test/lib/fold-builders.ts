@@ -142,13 +142,12 @@ function fakeLink(log: string, seq: number): string {
 
 /**
  * Approvals whose `sshsig` is `good` are good, whatever they stand beside; those that say `for ID` are good for that event
- * alone; `odd` ones are of a sort that cannot be checked.
+ * alone.
  */
 export const fakePorts: FoldPorts = {
   approve: (charter, auth, message, subject) => {
     const signer = charter.signers.get(auth.signer);
     if (signer === undefined) return 'unknown';
-    if (auth.sshsig === 'odd') return 'unsupported';
     if (auth.sshsig !== 'good' && auth.sshsig !== `for ${sha256Hex(message)}`) return 'forged';
     return scopeCovers(signer.scopes, subject) ? 'ok' : 'out-of-scope';
   },

@@ -198,7 +198,6 @@ function randomCarriage(random: Random): Carriage {
     { sign: 'bob' },
     { sign: 'dana' },
     { sign: 'craig', sshsig: 'bad' },
-    { sign: 'craig', sshsig: 'odd' },
     { sign: 'mallory' },
     { fault: 'UNKNOWN_VERSION' },
     { fault: 'HOLE' },

@@ -158,7 +158,6 @@ function recordOf(judged: Judged, withdrawers: Withdrawers, one: Case): JsonValu
 const alarmOfVerdict: Readonly<Record<string, string>> = {
   forged: 'FORGED',
   unknown: 'UNVERIFIABLE',
-  unsupported: 'UNVERIFIABLE',
   'out-of-scope': 'OUT_OF_SCOPE',
 };
 

@@ -290,7 +290,7 @@ function heldReason(charter: OracleCharter, ev: Ev, verdict: (line: OracleLine) 
   const verdicts = ev.lines.map(verdict);
   if (verdicts.includes('ok')) return 'REVOKED';
   if (verdicts.includes('forged')) return 'FORGED';
-  if (verdicts.includes('unknown') || verdicts.includes('unsupported')) return 'UNVERIFIABLE';
+  if (verdicts.includes('unknown')) return 'UNVERIFIABLE';
   return verdicts.includes('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
 }
 

@@ -34,17 +34,13 @@ export function charterChange(
 
 type Named = ReadonlyMap<string, string>;
 
-/** Everything that R1 reads of a signer, and the signers whose key cannot be checked. */
-function namedSigners(charter: Charter): Named {
-  const named = new Map<string, string>();
-  for (const { kind, item } of charter.conflicts) {
-    if (kind === 'OP_UNSUPPORTED' && item.startsWith('signer:')) named.set(item.slice('signer:'.length), kind);
-  }
-  for (const [name, { key, scopes, revocations }] of charter.signers) {
+/** Everything that R1 reads of a signer. */
+function namedSigners({ signers }: Charter): Named {
+  const said = [...signers].map(([name, { key, scopes, revocations }]): [string, string] => {
     const marks = revocations.map((revocation) => [...revocation.marks]);
-    named.set(name, JSON.stringify([key.text, scopes, marks]));
-  }
-  return named;
+    return [name, JSON.stringify([key.text, scopes, marks])];
+  });
+  return new Map(said);
 }
 
 function namedClasses({ classes }: Charter): Named {

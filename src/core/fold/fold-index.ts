@@ -29,7 +29,12 @@ export interface FoldPorts {
    * What `auth` is worth as an approval of `message` (the canonical body) on `subject`. Asked once per (id, auth), and
    * again when the charter says something else of the signer.
    */
-  readonly approve: (charter: Charter, auth: Auth, message: string, subject: string) => ApprovalVerdict;
+  readonly approve: (
+    charter: Charter,
+    auth: Auth,
+    message: string,
+    subject: string,
+  ) => Exclude<ApprovalVerdict, 'unjudged'>;
 }
 
 /** Opaque outside src/core/fold. Mutable: one fold is one growing state. */
@@ -195,6 +200,6 @@ function approvalOf(fold: Fold, node: EventNode, auth: Auth): Approval {
 
 function verdictOf(fold: Fold, node: EventNode, auth: Auth): ApprovalVerdict {
   // The body of a purged event is here or not, depending on the host: nowhere is an approval of it judged.
-  if (node.body === null || node.purge !== null) return 'unsupported';
+  if (node.body === null || node.purge !== null) return 'unjudged';
   return fold.ports.approve(fold.charter, auth, canonicalJson(node.body as unknown as JsonValue), node.subject);
 }

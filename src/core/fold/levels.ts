@@ -102,6 +102,6 @@ function unprovenReason({ carriers, purge }: EventNode): HeldReason {
   // Of a held event no approval stands: one that is good all the same was revoked with its signer.
   if (verdicts.has('ok')) return 'REVOKED';
   if (verdicts.has('forged')) return 'FORGED';
-  if (verdicts.has('unknown') || verdicts.has('unsupported')) return 'UNVERIFIABLE';
+  if (verdicts.has('unknown')) return 'UNVERIFIABLE';
   return verdicts.has('out-of-scope') ? 'OUT_OF_SCOPE' : 'UNPROVEN';
 }

@@ -88,8 +88,10 @@ function approvalAlarm(node: EventNode, { fault, approval }: Carrier): AlarmKind
       return 'FORGED';
     case 'out-of-scope':
       return 'OUT_OF_SCOPE';
-    default:
+    case 'unknown':
       return 'UNVERIFIABLE';
+    case 'unjudged':
+      return undefined;
   }
 }
 

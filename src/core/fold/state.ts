@@ -187,8 +187,8 @@ export type EventReason =
   | 'UNTRUSTED'
   | 'UNTRUSTED_BASIS';
 
-/** What one approval amounts to under the charter. */
-export type ApprovalVerdict = 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unsupported';
+/** What one approval amounts to under the charter. `unjudged`: of a body that is not here, or was purged. */
+export type ApprovalVerdict = 'ok' | 'forged' | 'unknown' | 'out-of-scope' | 'unjudged';
 
 /** The same of the approval on one line: `revoked` is good, and of a signer whose revocation does not let it stand. */
 export type LineVerdict = ApprovalVerdict | 'revoked';

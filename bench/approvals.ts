@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { approvalNamespace } from '../src/core/trust/charter.ts';
+import { eventNamespace } from '../src/core/event.ts';
 import { canonicalJson, type JsonValue } from '../src/crypto/canonical.ts';
 import { decodeBase64 } from '../src/crypto/base64.ts';
 import { signedData, type Approval } from '../src/crypto/sshsig.ts';
@@ -30,7 +30,7 @@ export interface BareSignature {
 
 /** The ed25519 signatures inside approvals, and the bytes that they cover. */
 export function bareSignatures(approvals: readonly Approval[]): readonly BareSignature[] {
-  const fields = { namespace: approvalNamespace, hash: 'sha512' } as const;
+  const fields = { namespace: eventNamespace, hash: 'sha512' } as const;
   return approvals.map(({ sshsig, message }) => ({
     data: signedData(fields, message),
     signature: (decodeBase64(sshsig) ?? new Uint8Array(0)).slice(-ed25519Bytes),
@@ -59,7 +59,7 @@ function makeApprovals(count: number): readonly Approval[] {
   const key = benchSignerKey().public;
   return lines.flatMap(({ auth, body }) => {
     const message = canonicalJson(body as unknown as JsonValue);
-    return auth === null ? [] : [{ sshsig: auth.sshsig, namespace: approvalNamespace, message, key }];
+    return auth === null ? [] : [{ sshsig: auth.sshsig, namespace: eventNamespace, message, key }];
   });
 }
 
@@ -127,6 +127,6 @@ function writeApproval(folder: string, approval: Approval, index: number): strin
 }
 
 async function verifyByKeygen(folder: string, stem: string): Promise<void> {
-  const command = `exec ssh-keygen -Y verify -f "$1/allowed" -I ${benchSigner} -n ${approvalNamespace} -s "$2.sig" < "$2"`;
+  const command = `exec ssh-keygen -Y verify -f "$1/allowed" -I ${benchSigner} -n ${eventNamespace} -s "$2.sig" < "$2"`;
   await promisify(execFile)('sh', ['-c', command, 'sh', folder, stem]);
 }

@@ -7,6 +7,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventNamespace } from '../core/event.ts';
 import { parseSshPublicKey, type SshPublicKey } from '../crypto/ssh-key.ts';
 import { armorToBlob } from '../crypto/sshsig.ts';
 import { assert } from '../crypto/result.ts';
@@ -66,7 +67,7 @@ export async function signWithKey(
   message: string,
   agent?: string,
 ): Promise<string> {
-  assert(agent === undefined || namespace === 'memd-event', 'an agent signs events only');
+  assert(agent === undefined || namespace === eventNamespace, 'an agent signs events only');
   const folder = mkdtempSync(join(tmpdir(), 'memctl-sign-'));
   try {
     const file = join(folder, 'message');
@@ -90,7 +91,7 @@ export async function signFile(
   for (let left = tries; ; left -= 1) {
     const end = await runKeygen(['-Y', 'sign', '-q', '-f', key.file, '-n', namespace, file], { terminal, agent });
     if (end.code === 0) return;
-    const event = namespace === 'memd-event';
+    const event = namespace === eventNamespace;
     const failure = judgeFailure(end, { file: key.file, terminal, agent: agent !== undefined, tries, event });
     if (failure.again && left > 1) process.stderr.write(`${lastLine(end.stderr)}\n`);
     else throw failure.refusal;

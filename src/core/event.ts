@@ -13,6 +13,9 @@ import { bodyBytesMax, jsonDepthMax } from './limits.ts';
 /** The nine kinds of event. Source: docs/format.md, kinds. */
 export type Kind = 'assert' | 'lesson' | 'decision' | 'question' | 'observe' | 'propose' | 'retract' | 'pin' | 'deny';
 
+/** SSHSIG namespace of approvals of events: one can never pass for an approval of a trust op, nor the reverse. */
+export const eventNamespace = 'memd-event';
+
 /** What a log line says. Defaults are written by absence; field meanings and bounds: docs/format.md, field table. */
 export interface Body {
   readonly mesh: string;

@@ -5,9 +5,9 @@
  */
 import { hash } from 'node:crypto';
 import { portsWith, type FoldPorts } from '../core/fold/fold.ts';
-import type { Body } from '../core/event.ts';
+import { eventNamespace, type Body } from '../core/event.ts';
 import type { VerifiedLine } from '../core/log.ts';
-import { approvalNamespace, type Charter } from '../core/trust/charter.ts';
+import type { Charter } from '../core/trust/charter.ts';
 import { trustNamespace, trustOpMessage, type OfferedOp, type SupportedOp } from '../core/trust/op.ts';
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import type { SshPublicKey } from '../crypto/ssh-key.ts';
@@ -99,7 +99,7 @@ export function* approvalsOf(charter: Charter, lines: Iterable<VerifiedLine>): I
     if (auth === null || body === null) continue;
     const key = charter.signers.get(auth.signer)?.key;
     if (key === undefined || key.fingerprint !== auth.key) continue;
-    yield { sshsig: auth.sshsig, namespace: approvalNamespace, message: textOf(body), key };
+    yield { sshsig: auth.sshsig, namespace: eventNamespace, message: textOf(body), key };
   }
 }
 

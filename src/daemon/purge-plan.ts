@@ -12,7 +12,7 @@ import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJso
 import type { Engine } from './engine.ts';
 import { fullId } from './full-ids.ts';
 import { Refusal, type RefusalOptions } from './refusal.ts';
-import { requireCovers, signerOfKey } from './sign/signer-of.ts';
+import { requireCovers, signerOfKey } from './signer-of.ts';
 
 /**
  * Names exactly what would go, without saying any of it. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS, PURGE_REFUSED,

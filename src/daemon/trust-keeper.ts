@@ -44,6 +44,7 @@ import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
 import { checkOpsAhead } from './approval-checks.ts';
 import { Refusal } from './refusal.ts';
+import { signerOfKey } from './signer-of.ts';
 
 export interface TrustState {
   readonly set: TrustSet;
@@ -188,28 +189,17 @@ export function draftOp(
   state: TrustState,
   request: { readonly op: DraftOp; readonly args: DraftArgs; readonly key: string },
 ): TrustBody {
-  const by = signerOfKey(state.charter, request.key);
+  const { name, key } = signerOfKey(state.charter, request.key);
   const { leaveOut, ...args } = request.args;
   // What a revocation does not know of its target's ops falls: `trust.preview` lists it before anybody signs.
   const out = Array.isArray(leaveOut) ? leaveOut.filter((id): id is string => typeof id === 'string') : [];
   const prev = out.length === 0 ? maximalOps(state.set) : headsWithout(state.set, out);
-  const placement: Placement = { mesh: state.set.meshId, by, prev };
+  const placement: Placement = { mesh: state.set.meshId, by: { signer: name, key: key.fingerprint }, prev };
   const body = bodyOf(request.op, { ...args, ...placement });
   if (!body.ok) throw refusedOp(request.op, body.detail);
   const verdict = previewOp(state.set, body.value);
   if (!verdict.ok) throw refusedOp(request.op, verdict.detail);
   return body.value;
-}
-
-function signerOfKey(charter: Charter, key: string): Approver {
-  for (const signer of charter.signers.values())
-    if (signer.key.fingerprint === key) return { signer: signer.name, key };
-  throw new Refusal({
-    code: 'SIGNER_UNKNOWN',
-    message: `no signer of this mesh has the key ${key}`,
-    hint: `signers: ${[...charter.signers.values()].map((signer) => `${signer.name} ${signer.key.fingerprint}`).join(', ')}; name their key: --key FILE`,
-    exit: 6,
-  });
 }
 
 /** Arguments of the wrong type altogether (no list where one belongs) are refused like those of the wrong form. */

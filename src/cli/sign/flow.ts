@@ -1,4 +1,5 @@
 /** From what a person wants to say to a signed event: draft where the logs are, look, sign here, hand in. */
+import { eventNamespace } from '../../core/event.ts';
 import { homePaths } from '../../store/home.ts';
 import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/sign-types.ts';
 import { rememberedKey } from '../approve.ts';
@@ -29,7 +30,7 @@ export async function signEvent(cli: Cli, request: SignRequest, options: SignOpt
   await askToSign({ message: 'Sign this?', yes: options.yes, task: 'look at it and say yes' });
   const window = await openWindowFor(homePaths(cli.home()), key.publicKey, Date.now());
   if (window !== undefined) cli.output.note(describeWindow(window));
-  const sshsig = await signWithKey(key, 'memd-event', draft.body, window?.agent);
+  const sshsig = await signWithKey(key, eventNamespace, draft.body, window?.agent);
   return cli.call('sign.submit', { body: draft.body, sshsig, key: fingerprint });
 }
 

@@ -3,7 +3,7 @@
  * `ssh-keygen -Y sign` makes F.sig, or memctl does; `--finish F` hands both in.
  */
 import { existsSync, writeFileSync } from 'node:fs';
-import { parseBody } from '../../core/event.ts';
+import { eventNamespace, parseBody } from '../../core/event.ts';
 import { jsonDepthMax } from '../../core/limits.ts';
 import { isJsonObject, parseCanonical } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -25,7 +25,7 @@ export interface PreparedJson {
   readonly id: string;
   readonly subject: string;
   readonly supersedes: readonly string[];
-  readonly namespace: 'memd-event';
+  readonly namespace: typeof eventNamespace;
   /** The stock command that signs it. */
   readonly command: string;
 }
@@ -39,11 +39,11 @@ export async function prepareFile(
   const signer = key === undefined ? undefined : await openSigningKey(key);
   const known = signer === undefined ? {} : { key: signer.publicKey.fingerprint };
   const draft = await cli.call('sign.draft', { ...request, ...known });
-  const command = `ssh-keygen -Y sign -f KEY -n memd-event ${file}`;
+  const command = `ssh-keygen -Y sign -f KEY -n ${eventNamespace} ${file}`;
   writeNew(file, draft.body);
   writeNew(`${file}.txt`, `${terminalText(explain(draft, command))}\n`);
   const { supersedes = [] } = JSON.parse(draft.body) as { readonly supersedes?: readonly string[] };
-  return { file, id: draft.id, subject: draft.subject, supersedes, namespace: 'memd-event', command };
+  return { file, id: draft.id, subject: draft.subject, supersedes, namespace: eventNamespace, command };
 }
 
 function explain(draft: SignDraftJson, command: string): string {
@@ -81,7 +81,7 @@ export async function signPrepared(
   const draft = draftOf(file, body);
   showDraft(cli, draft, { yes });
   await askToSign({ message: 'Sign this?', yes, task: 'look at it and say yes' });
-  await signFile(signing, { namespace: 'memd-event', file });
+  await signFile(signing, { namespace: eventNamespace, file });
   return { id: draft.id, file, signature };
 }
 

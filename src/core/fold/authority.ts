@@ -1,6 +1,7 @@
 /**
  * What the charter makes of signers and delegations, laid out for the judging of lines. Source: docs/fold.md R1.
  */
+import { sameBytes } from '../../crypto/ssh-wire.ts';
 import type { Kind } from '../event.ts';
 import type { HostKeySpan } from '../log.ts';
 import type { Charter, CharterDelegation, CharterSigner } from '../trust/charter.ts';
@@ -42,14 +43,10 @@ export function stretchesOf(charter: Charter): ReadonlyMap<string, readonly Stre
 
 function stretchIn(delegation: CharterDelegation, span: HostKeySpan): Stretch | undefined {
   const { key, subjects, kinds } = delegation;
-  if (key.raw32 === undefined || !isSameKey(key.raw32, span.key)) return undefined;
+  if (key.raw32 === undefined || !sameBytes(key.raw32, span.key)) return undefined;
   const from = Math.max(delegation.from, span.from);
   const upto = Math.min(delegation.upto, span.upto ?? delegation.upto);
   return from > upto ? undefined : { from, upto, subjects, kinds };
-}
-
-function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** True iff a delegation covers what stands at this place of the log, as an unsigned line of the log's own host. Pure. */

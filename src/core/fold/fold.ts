@@ -2,11 +2,12 @@
  * The fold: lines in, beliefs out. Pure: no clock, no I/O, no locale; the state depends on the set of lines and the
  * charter, never on the order or the portions in which they came. Source: docs/fold.md.
  */
+import { eventNamespace } from '../event.ts';
 import type { VerifiedLine } from '../log.ts';
 import { assert } from '../../crypto/result.ts';
 import { verifySshsig, type ApprovalVerifier } from '../../crypto/sshsig.ts';
 import { charterLeaves, emptyTree, purgeSays, rootOf, setLeaf } from '../root.ts';
-import { approvalNamespace, approvalVerdict, type Charter } from '../trust/charter.ts';
+import { approvalVerdict, type Charter } from '../trust/charter.ts';
 import { charterChange } from './charter-change.ts';
 import { cutCircles } from './circles.ts';
 import { keyNumber, purgedKeyNumber } from './claims.ts';
@@ -43,7 +44,7 @@ export interface Changed {
 export function portsWith(verify: ApprovalVerifier): FoldPorts {
   return {
     approve: (charter, auth, message, subject) =>
-      approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject }, verify),
+      approvalVerdict(charter, auth, { message, namespace: eventNamespace, subject }, verify),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What counted ops add to the charter beside its items: delegations and purges. Source: docs/fold.md T5, R1. */
-import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import type { CharterDelegation, CharterHost, CharterPurge } from './charter-types.ts';
+import { isKeyOf } from './host-log.ts';
 import { byIdOrder, byText, keyOf, type Held } from './register.ts';
 import { scopeCovers } from './scope.ts';
 
@@ -13,15 +13,11 @@ export function delegationsOf(
     const { body, id } = held.op;
     if (body.op !== 'delegate') return undefined;
     const key = keyOf(held, body.key);
-    const isKnown = hosts.get(body.host)?.spans.some((span) => isSameKey(span.key, key)) === true;
+    const isKnown = hosts.get(body.host)?.spans.some((span) => isKeyOf(span, key)) === true;
     const { by, host, subjects, kinds, from, upto } = body;
     return isKnown ? { op: id, by, host, key, subjects, kinds, from, upto } : undefined;
   });
   return delegations.filter((delegation) => delegation !== undefined);
-}
-
-function isSameKey(raw32: Uint8Array, key: SshPublicKey): boolean {
-  return key.raw32 !== undefined && key.raw32.every((byte, index) => byte === raw32[index]);
 }
 
 /** Targets of counted purges that their approver covers; of several ops about one event the lowest id. Pure. */

@@ -38,9 +38,6 @@ export function charterOf(set: TrustSet): Charter {
   };
 }
 
-/** SSHSIG namespace of approvals of events. */
-export const approvalNamespace = 'memd-event';
-
 /**
  * Verdict on a human approval of `message` about `subject`. `unknown`: the charter has no such signer. `forged`: not by
  * that signer's key, or it does not verify in `namespace`. `out-of-scope`: a real approval that the signer's scopes do not

@@ -3,7 +3,7 @@ import { decodeBase64 } from '../../crypto/base64.ts';
 import { verifyEd25519 } from '../../crypto/ed25519.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import { lineMessage, linkOf } from '../line.ts';
-import { hostLogOf, signKeyOf, type HostLog } from './host-log.ts';
+import { hostLogOf, isKeyOf, signKeyOf, type HostLog } from './host-log.ts';
 import { itemState, type Evaluation } from './items.ts';
 import type { ForkProofOp } from './op.ts';
 import type { Held } from './register.ts';
@@ -61,13 +61,9 @@ export function lowestFork(set: Pick<TrustSet, 'forks' | 'held'>, host: string, 
  */
 function isUnsettled({ spans, pins, end }: HostLog, brought: Held, seq: number): boolean {
   if (end !== null) return false;
-  const key = signKeyOf(brought)?.raw32;
-  const isInForce = spans.some((span) => span.from <= seq && (span.upto ?? seq) >= seq && isEqual(span.key, key));
+  const key = signKeyOf(brought);
+  const isInForce = spans.some((span) => span.from <= seq && (span.upto ?? seq) >= seq && isKeyOf(span, key));
   return isInForce && pins.every((pin) => pin.seq < seq);
-}
-
-function isEqual(left: Uint8Array, right: Uint8Array | undefined): boolean {
-  return right !== undefined && left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 
 function seqOf({ lines }: ForkProofOp['body']): number {

@@ -1,21 +1,16 @@
-/** Who approved what, when, and what became of it: for people. Nothing here is an input of the fold. */
+/** What became of every op: for people. Nothing here is an input of the fold. */
 import type { Evaluation } from './items.ts';
-import type { Approver } from './op.ts';
 import { byText, isAncestor, type Held, type Principal } from './register.ts';
 import { counts, nameOf } from './standing.ts';
 import { evaluationOf, type TrustSet } from './set.ts';
 
 /**
- * One valid op. `items`: what it speaks about (`host:beta`; of a revocation or delegation whom it concerns). `at` is what its
- * author claims. `counts`: it is not void; `voidedBy`: the revocations that void it. `inForce`: of a signer-revoke, whether
- * it ends somebody; null for other ops.
+ * One valid op. `counts`: it is not void; `voidedBy`: ids of the revocations that void it, sorted. `inForce`: of a
+ * signer-revoke, whether it ends somebody; null for other ops.
  */
 export interface OpNote {
   readonly id: string;
   readonly op: string;
-  readonly items: readonly string[];
-  readonly by: Approver;
-  readonly at: string;
   readonly counts: boolean;
   readonly voidedBy: readonly string[];
   readonly inForce: boolean | null;
@@ -31,20 +26,11 @@ export function opNotes(set: TrustSet): readonly OpNote[] {
     return {
       id,
       op: body.op,
-      items: itemsOf(held),
-      by: body.by,
-      at: body.at,
       counts: counts(evaluation.standing, held),
       voidedBy: voidersOf(evaluation, held.approver, held),
       inForce: body.op === 'signer-revoke' ? forces.has(held) : null,
     };
   });
-}
-
-function itemsOf({ op, claims }: Held): readonly string[] {
-  const { body } = op;
-  if (body.op === 'signer-revoke') return [`signer:${body.name}`];
-  return body.op === 'delegate' ? [`host:${body.host}`] : [...claims.keys()];
 }
 
 /** The revocations in force that do not know the op; of an approver who does not exist those that voided its adds. */

@@ -1,5 +1,6 @@
 /** T3: which keys and pins a host's ops give its log. Source: docs/fold.md T3. */
 import type { SshPublicKey } from '../../crypto/ssh-key.ts';
+import { sameBytes } from '../../crypto/ssh-wire.ts';
 import type { HostPin, OriginSpan } from './charter-types.ts';
 import type { ItemState } from './items.ts';
 import { byText, type Held } from './register.ts';
@@ -34,6 +35,11 @@ export function signKeyOf({ op }: Held): SshPublicKey | undefined {
   const { body } = op;
   if (body.op === 'genesis') return op.keys.get(body.host.sign);
   return body.op === 'host-add' || body.op === 'host-rekey' ? op.keys.get(body.sign) : undefined;
+}
+
+/** True iff this is the key of a span. Pure. */
+export function isKeyOf(span: Pick<OriginSpan, 'key'>, key: SshPublicKey | undefined): boolean {
+  return key?.raw32 !== undefined && sameBytes(span.key, key.raw32);
 }
 
 /** The op whose pin is the lowest of these; of equal pins the lowest id. Pure. */

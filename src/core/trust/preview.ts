@@ -33,6 +33,18 @@ export function previewOp(set: TrustSet, body: TrustBody): Result<true, PreviewF
 }
 
 /**
+ * Ids of the ops that count now and would not once a signer approved this body, ancestors first. Empty for a body that
+ * would not be valid. Pure.
+ */
+export function fallenBy(set: TrustSet, body: TrustBody): readonly string[] {
+  const placed = placeIn(set, body);
+  if (!placed.ok) return [];
+  const after = countedIn(placed.value.evaluation);
+  const before = evaluationOf(set);
+  return before === undefined ? [] : [...countedIn(before)].filter((id) => !after.has(id));
+}
+
+/**
  * `prev` of a revocation that does not know some ops: what a thief approved falls if the revocation of that signer leaves it
  * out. So it may not name anything that descends from them; ops of others among these count all the same. Pure.
  */
@@ -57,6 +69,10 @@ export function placeIn(
   const held = admit(register, unapproved(body), { ancestors, scopes: verdict.value.fields.scopes });
   const founder = register.byId.get(set.meshId) ?? held;
   return ok({ held, evaluation: evaluate(register, wholeView, founder) });
+}
+
+function countedIn({ register, standing }: Evaluation): ReadonlySet<string> {
+  return new Set([...register.byId.values()].filter((held) => counts(standing, held)).map(({ op }) => op.id));
 }
 
 /** Why an op that counts changes nothing. */

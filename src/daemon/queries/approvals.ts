@@ -1,6 +1,6 @@
 /** approvals: the human signatures on one event or trust op as they stand, for whoever wants to verify them without us. */
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
-import type { Auth } from '../../core/event.ts';
+import { eventNamespace, type Auth } from '../../core/event.ts';
 import { parseLine } from '../../core/line.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import { trustNamespace, trustOpMessage } from '../../core/trust/op.ts';
@@ -13,9 +13,6 @@ import type { Engine } from '../engine.ts';
 import { findId } from './show.ts';
 import { heldEvent } from './sound-rows.ts';
 import { viewOfRow } from './stored-event.ts';
-
-/** Namespace of approvals of events. */
-const eventNamespace = 'memd-event';
 
 /** Every approval that a line carries, or that of a trust op. Empty for an unsigned event. Refuses as `show` does. */
 export async function approvals(engine: Engine, database: StateDatabase, prefix: string): Promise<ApprovalsJson> {

@@ -3,7 +3,7 @@ import { parseCanonical, type JsonObject } from '../../crypto/canonical.ts';
 import { eventsOf, eventView, subjectsOf, type Fold } from '../../core/fold/fold.ts';
 import { jsonDepthMax } from '../../core/limits.ts';
 import { checkTrustBody, type TrustBody } from '../../core/trust/op.ts';
-import { fallenBy } from '../../core/trust/op-list.ts';
+import { fallenBy } from '../../core/trust/preview.ts';
 import type { PreviewJson } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';

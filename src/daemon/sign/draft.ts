@@ -12,7 +12,7 @@ import { requireAppendable } from '../own-log.ts';
 import { gateTransactions } from '../secret-gate.ts';
 import { planOf, type Plan } from './plan.ts';
 import { openQuestions, shown } from './sides.ts';
-import { requireCovers, signerOfKey } from './signer-of.ts';
+import { requireCovers, signerOfKey } from '../signer-of.ts';
 
 /**
  * Drafts an approved event. Refuses before anybody is asked for a passphrase: NOTHING_TO_SIGN, SERVED_CLAIM, SIGNER_SCOPE,

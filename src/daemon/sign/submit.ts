@@ -1,5 +1,5 @@
 /** sign.submit: a body and a signature over it become a line of this host's log, whoever said the body first. */
-import { parseBody, scopeOf, type Auth, type Body } from '../../core/event.ts';
+import { eventNamespace, parseBody, scopeOf, type Auth, type Body } from '../../core/event.ts';
 import { eventView, recordsOf, type Fold } from '../../core/fold/fold.ts';
 import { jsonDepthMax } from '../../core/limits.ts';
 import { readAuth } from '../../core/line.ts';
@@ -14,10 +14,7 @@ import { Refusal } from '../refusal.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { holdersOfOwn } from '../replication.ts';
 import { requireNotPurged } from '../purge-plan.ts';
-import { isActive, requireCovers } from './signer-of.ts';
-
-/** SSHSIG namespace of approvals of events. */
-const eventNamespace = 'memd-event';
+import { isActive, requireCovers } from '../signer-of.ts';
 
 /**
  * Verifies against the charter, then appends. An approval that stands already is answered, not appended twice. Refuses

@@ -1,7 +1,7 @@
 /** Who may sign what: told before anybody types a passphrase. */
-import type { Charter, CharterSigner } from '../../core/trust/charter.ts';
-import { scopeCovers } from '../../core/trust/scope.ts';
-import { Refusal } from '../refusal.ts';
+import type { Charter, CharterSigner } from '../core/trust/charter.ts';
+import { scopeCovers } from '../core/trust/scope.ts';
+import { Refusal } from './refusal.ts';
 
 /** True for a signer whose word counts now. */
 export function isActive(signer: CharterSigner): boolean {

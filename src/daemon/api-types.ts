@@ -1,15 +1,29 @@
 /**
  * Shapes of the local API: parameters and results of every method. Results are what `--json` prints (docs: CLI contract).
- * Long because it is one contract, read as a whole by whoever writes a script.
+ * What is asked about events, signing, purges and the charter have theirs in `answer-json.ts`, `sign-json.ts`,
+ * `purge-json.ts` and `charter-json.ts`.
  */
 import type { BodyInput } from '../core/event.ts';
-import type { PurgeSkeleton } from '../core/trust/op-types.ts';
 import type { ClaimJson } from '../core/views/claim-json.ts';
-import type { SignDraftJson, SignedJson, SignRequest } from './sign-types.ts';
+import type {
+  BlamedJson,
+  DiffJson,
+  ParkJson,
+  RecallJson,
+  ReplayJson,
+  SearchJson,
+  ShowEventJson,
+  ShowOpJson,
+  WhyJson,
+} from './answer-json.ts';
+import type { SignDraftJson, SignedJson, SignRequest } from './sign-json.ts';
 import type { ApprovalsJson, CharterJson, PlaceJson, PreviewJson } from './charter-json.ts';
+import type { ListedPurgeJson, PurgePlanJson } from './purge-json.ts';
 import type { DraftOp } from './trust-keeper.ts';
 
+export type * from './answer-json.ts';
 export type * from './charter-json.ts';
+export type * from './purge-json.ts';
 export type { ClaimJson } from '../core/views/claim-json.ts';
 
 export interface AppendedJson {
@@ -23,38 +37,6 @@ export interface AppendedJson {
   readonly replicated: number;
   /** Hosts of the mesh besides this one. */
   readonly peers: number;
-}
-
-export type RecallStatus =
-  | 'served'
-  | 'contested'
-  | 'parked'
-  | 'stale'
-  | 'undecided'
-  | 'superseded'
-  | 'retracted'
-  | 'quarantined'
-  | 'held'
-  | 'purged'
-  | 'none';
-
-/** Why the body of an event is gone: the trust op, its signer, its reason code, and when the op claims to be made. */
-export interface PurgedJson {
-  readonly id: string;
-  readonly op: string;
-  readonly by: string;
-  readonly reason: string;
-  readonly at: string;
-}
-
-/** An event that is about to be purged: what stays of it, where it stands, and what names it. */
-export interface PurgeTargetJson {
-  readonly skeleton: PurgeSkeleton;
-  readonly lines: readonly { readonly log: string; readonly seq: number }[];
-  readonly supersededBy: readonly string[];
-  readonly basisOf: readonly string[];
-  /** Other events whose body holds what it says: its value or its content. They stay unless they are named too. */
-  readonly repeatedBy: readonly string[];
 }
 
 /** What a signer is to decide on for a host that gets new keys. */
@@ -75,102 +57,6 @@ export interface RecoverJson {
   readonly branches: readonly { readonly from: number; readonly link: string; readonly lines: number }[];
   /** Events that stand on such branches only. */
   readonly unsaid: number;
-}
-
-export interface PurgePlanJson {
-  readonly reason: string;
-  readonly targets: readonly PurgeTargetJson[];
-  /** Hosts besides this one: each holds a copy, until it has fetched and carried out the op. */
-  readonly hosts: readonly string[];
-}
-
-export interface ListedPurgeJson extends PurgedJson {
-  readonly subject: string;
-  readonly kind: string;
-  readonly host: string;
-  /** Carried out in this home. */
-  readonly done: boolean;
-  /** Other hosts that are not known to hold the op. */
-  readonly unconfirmed: readonly string[];
-}
-
-export interface RecallJson {
-  readonly subject: string;
-  readonly scope: string;
-  readonly status: RecallStatus;
-  readonly claim?: ClaimJson;
-  readonly claims?: readonly ClaimJson[];
-  readonly text?: string;
-  readonly replacedBy?: ClaimJson;
-  /** Why bodies of its claims are gone. */
-  readonly purged?: readonly PurgedJson[];
-  /** The newest observation of its home that the served claim rests on. */
-  readonly observed?: { readonly host: string; readonly at: string; readonly digest: string };
-  /** Scopes in which the subject is known, where it is not in the one that was asked. */
-  readonly elsewhere?: readonly string[];
-  /** A sentence for every log that is not whole on this host: what it said beyond is not in this answer. */
-  readonly incomplete?: readonly string[];
-  /** The host that answers. */
-  readonly host: string;
-  /** Seconds since the claimed time of what is told; null when nothing is. Negative for a time in the future. */
-  readonly age: number | null;
-  readonly flags: readonly string[];
-  readonly corroboration: number;
-}
-
-/** A line of `search`: a claim, and what is believed of it where the asker stands. */
-export interface FoundJson extends Omit<ClaimJson, 'status'> {
-  /** Only `served` and `contested` say what they claim; the others are named. */
-  readonly status: string;
-  /** What stands in the place of a superseded claim. */
-  readonly replacedBy?: FoundJson;
-}
-
-export interface SearchJson {
-  readonly claims: readonly FoundJson[];
-  /** How the words were taken: all as they are, all as beginnings of words, or some of them. */
-  readonly matching: 'all' | 'beginnings' | 'some';
-  /** Events that matched; several can be one line. */
-  readonly hits: number;
-  /** There is more than `claims` shows. */
-  readonly more: boolean;
-  /** More matched than are ranked. */
-  readonly tooMany: boolean;
-  /** Hits that belong to other scopes only. */
-  readonly elsewhere: number;
-}
-
-export interface WhyJson {
-  readonly subjects: readonly string[];
-  readonly claims: readonly ClaimJson[];
-  /** How many older ones are not shown. */
-  readonly more: number;
-  /** The topic is a subject. */
-  readonly exact: boolean;
-}
-
-/** A claim, and the events that made it what it is now. */
-export interface BlamedJson extends ClaimJson {
-  readonly log: string;
-  readonly reason?: string;
-  readonly carriedBy: readonly { readonly log: string; readonly seq: number }[];
-  readonly by: readonly {
-    readonly id: string;
-    readonly kind: string;
-    readonly subject: string;
-    readonly host: string;
-    readonly at: string;
-    readonly log: string;
-    readonly seq: number;
-  }[];
-}
-
-export interface ParkJson {
-  readonly subject: string;
-  readonly scope: string;
-  readonly since: string;
-  readonly claims: readonly ClaimJson[];
-  readonly alarm: string;
 }
 
 export interface PeerJson {
@@ -209,71 +95,6 @@ export interface StatusJson {
   readonly alarms: readonly AlarmJson[];
   readonly warnings: readonly string[];
   readonly line: string;
-}
-
-/** What a host held and believed at an instant, as it signed it. With a subject, what recall would have said comes with it. */
-export interface ReplayJson {
-  /** Whose beliefs. */
-  readonly host: string;
-  /** When the line of its journal was written: the last one at or before the instant. */
-  readonly at: string;
-  /** Number of the line in the published journal; null for one of this host's fine journal. */
-  readonly n: number | null;
-  readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
-  readonly trust: string;
-  readonly rules: number;
-  /** Of these heads, folded here and now. */
-  readonly root: string;
-  /** It is the root that the host signed. */
-  readonly verified: boolean;
-  /** Why it is not, where that is known. */
-  readonly why?: string;
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-/** What was believed in a record: its status, its flags, and the claim that was served. */
-export interface BelievedJson {
-  readonly status: string;
-  readonly flags: readonly string[];
-  readonly claim?: ClaimJson;
-}
-
-/** A record that changed between two instants. null: there was none. `by`: the event, or the trust op, that did it. */
-export interface DiffJson {
-  readonly subject: string;
-  readonly scope: string;
-  readonly before: BelievedJson | null;
-  readonly after: BelievedJson | null;
-  readonly by: string | null;
-}
-
-export interface ShowEventJson {
-  readonly event: unknown;
-  readonly id: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly level: string;
-  readonly supersededBy: readonly string[];
-  /** Why its body is gone; `event` is null then. */
-  readonly purged?: PurgedJson;
-  readonly lines: readonly {
-    readonly log: string;
-    readonly seq: number;
-    /** `valid`: the verdict is ok. `signerStatus`: of the signer now; whether the approval stands, the level says. */
-    readonly auth?: {
-      readonly signer: string;
-      readonly valid: boolean;
-      readonly verdict: string;
-      readonly signerStatus: string;
-    };
-  }[];
-}
-
-export interface ShowOpJson {
-  readonly op: unknown;
-  readonly id: string;
-  readonly status: string;
-  readonly auth: { readonly signer: string; readonly key: string; readonly valid: boolean };
 }
 
 export interface VerifyJson {

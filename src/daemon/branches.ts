@@ -3,10 +3,11 @@
  * did not sign leave the log, and stay as evidence. Then what was said there is said again: by the host itself with its own
  * bodies, and of what a signer approved by every host that holds it nowhere else. The ids stay, so nothing is said twice.
  */
+import { eventNamespace } from '../core/event.ts';
 import { eventView, type Fold } from '../core/fold/fold.ts';
 import { extendLog } from '../core/log.ts';
 import { parseLine, type Line } from '../core/line.ts';
-import { approvalNamespace, approvalVerdict, type CharterHost } from '../core/trust/charter.ts';
+import { approvalVerdict, type CharterHost } from '../core/trust/charter.ts';
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import { keepBranch, listBranches } from '../store/fork-branches.ts';
 import type { Home } from '../store/home.ts';
@@ -116,5 +117,5 @@ export async function approvedBeyond(
 function isApproved({ charter }: Fold, { body, auth }: Said): boolean {
   if (auth === null || charter.signers.get(auth.signer)?.status !== 'active') return false;
   const message = canonicalJson(body as unknown as JsonValue);
-  return approvalVerdict(charter, auth, { message, namespace: approvalNamespace, subject: body.subject }) === 'ok';
+  return approvalVerdict(charter, auth, { message, namespace: eventNamespace, subject: body.subject }) === 'ok';
 }

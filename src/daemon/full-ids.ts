@@ -9,6 +9,26 @@ export function fullIds(ids: readonly string[], fold: Fold): readonly string[] {
     : ids;
 }
 
+/** Refuses BAD_REQUEST unless the text can be an id or a prefix of one. */
+export function requireIdText(given: string): void {
+  if (/^[0-9a-f]{8,64}$/.test(given)) return;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message: `an id is 8 to 64 hex digits, not ${JSON.stringify(given.slice(0, 80))}`,
+    exit: 2,
+  });
+}
+
+/** ID_UNKNOWN, for an id that no event has. */
+export function unknownEvent(id: string): Refusal {
+  return new Refusal({
+    code: 'ID_UNKNOWN',
+    message: `no event has the id ${id}`,
+    hint: 'memctl fetch, if it is new; memctl log SUBJECT shows ids',
+    exit: 7,
+  });
+}
+
 /** Refuses ID_UNKNOWN, ID_AMBIGUOUS. A full id need not be known: its event may not have arrived yet. */
 export function fullId(id: string, fold: Fold): string {
   if (!/^[0-9a-f]{8,63}$/.test(id)) return id;

@@ -10,7 +10,7 @@ import { keptOps, type TrustSet } from '../core/trust/set.ts';
 import { peersOf } from '../mesh/node.ts';
 import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from './api-types.ts';
 import type { Engine } from './engine.ts';
-import { fullId } from './full-ids.ts';
+import { fullId, requireIdText, unknownEvent } from './full-ids.ts';
 import { Refusal, type RefusalOptions } from './refusal.ts';
 import { requireCovers, signerOfKey } from './signer-of.ts';
 
@@ -53,13 +53,7 @@ function idOf(given: string, fold: Fold, set: TrustSet): string {
   const isOp = given.length >= 8 && keptOps(set).some(({ id }) => id.startsWith(given));
   if (isOp)
     throw refused(`${given} is a trust op; trust ops cannot be purged`, 'memctl charter shows what is in effect');
-  if (!/^[0-9a-f]{8,64}$/.test(given)) {
-    throw new Refusal({
-      code: 'BAD_REQUEST',
-      message: `an id is 8 to 64 hex digits, not ${JSON.stringify(given.slice(0, 80))}`,
-      exit: 2,
-    });
-  }
+  requireIdText(given);
   return fullId(given, fold);
 }
 
@@ -79,12 +73,7 @@ function targetOf(fold: Fold, set: TrustSet, { id, ids }: { id: string; ids: rea
     const why = 'its body cannot be read here, so nothing can be said of what is to stay of it';
     throw refused(`event ${id.slice(0, 12)} cannot be purged: ${why}`, `memctl show ${id.slice(0, 12)}`);
   }
-  throw new Refusal({
-    code: 'ID_UNKNOWN',
-    message: `no event has the id ${id}`,
-    hint: 'memctl fetch, if it is new; memctl log SUBJECT shows ids',
-    exit: 7,
-  });
+  throw unknownEvent(id);
 }
 
 /** Texts shorter than this are in too many events to say anything. */

@@ -38,6 +38,7 @@ import {
   type PurgeFields,
   type PurgeSkeleton,
   type TrustBody,
+  type TrustOp,
 } from '../../src/core/trust/op.ts';
 
 export interface TestKey {
@@ -130,6 +131,15 @@ export interface TestPlace {
   readonly by: TestSigner;
   readonly prev: readonly string[];
   readonly nonce: number;
+}
+
+/** Places of ops in a mesh, each right after some others. */
+export function placesIn(mesh: string): (by: TestSigner, prev: readonly TrustOp[], nonce?: number) => TestPlace {
+  return (by, prev, nonce = 1) => ({ mesh, by, prev: prev.map(({ id }) => id).toSorted(byText), nonce });
+}
+
+function byText(left: string, right: string): number {
+  return left < right ? -1 : 1;
 }
 
 export function hostAdd(place: TestPlace, name: string, keyNumber: number): ApprovedOp {

@@ -1,8 +1,9 @@
+/** place: a line of a log by its number, as pins and marks name it. */
 import type { PlaceJson } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 
-/** The place of line `seq` of a log, by default the last usable one here. Refuses HOST_UNKNOWN, BAD_REQUEST. */
+/** The place of line `seq` of a log, by default of the last one held here, usable or not. Refuses HOST_UNKNOWN, BAD_REQUEST. */
 export async function place(
   engine: Engine,
   { host, seq }: { readonly host: string; readonly seq?: number | undefined },
@@ -25,7 +26,7 @@ export async function place(
   if (link !== undefined) return { seq, link };
   throw new Refusal({
     code: 'BAD_REQUEST',
-    message: `line ${seq} of log ${host} is not here: its last usable line is ${last}`,
+    message: `line ${seq} of log ${host} is not here: the last one held is ${last}`,
     hint: `memctl fetch brings newer ones; memctl log ${host} shows them`,
     exit: 2,
   });

@@ -5,6 +5,7 @@ import { keptOp, keptOps, maximalOps, type TrustSet } from '../../core/trust/set
 import { shortId } from '../../core/id.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
+import { requireIdText } from '../full-ids.ts';
 import { purgedJson } from '../purge-plan.ts';
 import { Refusal } from '../refusal.ts';
 import type { TrustState } from '../trust-keeper.ts';
@@ -27,13 +28,7 @@ export function findId(
   set: TrustSet,
   prefix: string,
 ): { readonly id: string; readonly kind: 'event' | 'op' } {
-  if (!/^[0-9a-f]{8,64}$/.test(prefix)) {
-    throw new Refusal({
-      code: 'BAD_REQUEST',
-      message: `an id is 8 to 64 hex digits, not ${JSON.stringify(prefix.slice(0, 80))}`,
-      exit: 2,
-    });
-  }
+  requireIdText(prefix);
   const ops = keptOps(set).flatMap(({ id }) => (id.startsWith(prefix) ? [id] : []));
   const ids = [...new Set([...database.idsByPrefix(prefix, 2), ...ops])];
   const [id] = ids;

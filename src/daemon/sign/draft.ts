@@ -5,7 +5,7 @@ import type { CharterSigner } from '../../core/trust/charter.ts';
 import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import type { SignDraftJson, SignRequest } from '../sign-types.ts';
+import type { SignDraftJson, SignRequest } from '../sign-json.ts';
 import type { Engine } from '../engine.ts';
 import { fullIds } from '../full-ids.ts';
 import { requireAppendable } from '../own-log.ts';

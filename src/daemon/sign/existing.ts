@@ -2,7 +2,7 @@
 import { isClaim, scopeOf, type Body } from '../../core/event.ts';
 import { eventView, type Fold } from '../../core/fold/fold.ts';
 import type { EventView } from '../../core/fold/state.ts';
-import { fullId } from '../full-ids.ts';
+import { fullId, requireIdText, unknownEvent } from '../full-ids.ts';
 import { Refusal } from '../refusal.ts';
 import type { Desk, Plan } from './plan.ts';
 import { reachesServed } from './replace.ts';
@@ -12,24 +12,11 @@ import { sayTheSame, sidesOf, type Side } from './sides.ts';
 export type ReadableEvent = EventView & { readonly body: Body };
 
 /** Finds an event by its id or prefix. Refuses ID_UNKNOWN, ID_AMBIGUOUS, NOTHING_TO_SIGN for one that cannot be read. */
-export function requireEvent(fold: Fold, prefix: string | undefined): ReadableEvent {
-  if (prefix === undefined || !/^[0-9a-f]{8,64}$/.test(prefix)) {
-    throw new Refusal({
-      code: 'BAD_REQUEST',
-      message: `an id is 8 to 64 hex digits, not ${JSON.stringify((prefix ?? '').slice(0, 80))}`,
-      exit: 2,
-    });
-  }
+export function requireEvent(fold: Fold, prefix = ''): ReadableEvent {
+  requireIdText(prefix);
   const id = fullId(prefix, fold);
   const view = eventView(fold, id);
-  if (view === undefined) {
-    throw new Refusal({
-      code: 'ID_UNKNOWN',
-      message: `no event has the id ${id}`,
-      hint: 'memctl fetch, if it is new; memctl log SUBJECT shows ids',
-      exit: 7,
-    });
-  }
+  if (view === undefined) throw unknownEvent(id);
   const { body } = view;
   if (body !== null) return { ...view, body };
   throw nothingToSign(`${id.slice(0, 12)} cannot be read here (${view.reason ?? view.status})`, `memctl show ${id}`);

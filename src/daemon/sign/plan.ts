@@ -5,7 +5,7 @@ import type { Fold } from '../../core/fold/fold.ts';
 import type { EventView } from '../../core/fold/state.ts';
 import { basisIdsMax } from '../../core/limits.ts';
 import { printable } from '../../store/errors.ts';
-import type { SignRequest } from '../sign-types.ts';
+import type { SignRequest } from '../sign-json.ts';
 import { fullIds } from '../full-ids.ts';
 import { makeBodies } from '../own-log.ts';
 import { Refusal } from '../refusal.ts';

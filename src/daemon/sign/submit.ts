@@ -7,7 +7,7 @@ import { approvalVerdict, type CharterSigner } from '../../core/trust/charter.ts
 import { isJsonObject, parseCanonical } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import type { Params } from '../api-types.ts';
-import type { SignedJson } from '../sign-types.ts';
+import type { SignedJson } from '../sign-json.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';

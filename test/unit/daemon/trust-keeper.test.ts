@@ -13,6 +13,7 @@ import {
   hostAdd,
   hostFields,
   pinAt,
+  placesIn,
   policySet,
   signerAdd,
   signerRevoke,
@@ -20,19 +21,14 @@ import {
   sshsigOf,
   testKey,
   testSigner,
-  type TestPlace,
-  type TestSigner,
 } from '../../lib/trust-ops.ts';
 
 const genesis = genesisOf();
 const mesh = genesis.id;
+const at = placesIn(mesh);
 const dana = testSigner('dana', 2);
 const addBeta = hostAdd(at(craig, [genesis]), 'beta', 11);
 const addDana = signerAdd(at(craig, [addBeta]), dana, ['*', 'charter']);
-
-function at(by: TestSigner, prev: readonly TrustOp[], nonce = 1): TestPlace {
-  return { mesh, by, prev: prev.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1)), nonce };
-}
 
 async function stateOf(...ops: readonly TrustOp[]): Promise<{ repository: Repository; state: TrustState }> {
   const repository = await initRepository(join(temporaryFolder(), 'repo.git'), { host: 'alpha' });

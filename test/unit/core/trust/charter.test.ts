@@ -12,23 +12,20 @@ import {
   genesisOf,
   hostAdd,
   otherOp,
+  placesIn,
   signerAdd,
   sshsigOf,
   testKey,
   testSigner,
-  type TestPlace,
   type TestSigner,
 } from '../../../lib/trust-ops.ts';
 
 const genesis = genesisOf();
 const mesh = genesis.id;
+const at = placesIn(mesh);
 const dana = testSigner('dana', 2);
 const erin = testSigner('erin', 3);
 const everything = ['*', 'charter'];
-
-function at(by: TestSigner, prev: readonly TrustOp[], nonce = 1): TestPlace {
-  return { mesh, by, prev: prev.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1)), nonce };
-}
 
 /** The charter of these ops, all of which must be valid. */
 function charter(...ops: readonly TrustOp[]): Charter {

@@ -25,22 +25,18 @@ import {
   hostRevoke,
   must,
   pinAt,
+  placesIn,
   signerAdd,
   signerRevoke,
   testKey,
   testSigner,
-  type TestPlace,
-  type TestSigner,
 } from '../../../lib/trust-ops.ts';
 
 const genesis = genesisOf();
 const mesh = genesis.id;
+const at = placesIn(mesh);
 const dana = testSigner('dana', 2);
 const addBeta = hostAdd(at(craig, [genesis]), 'beta', 11);
-
-function at(by: TestSigner, prev: readonly TrustOp[], nonce = 1): TestPlace {
-  return { mesh, by, prev: prev.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1)), nonce };
-}
 
 function setOf(...ops: readonly TrustOp[]): TrustSet {
   return addOps(emptyTrustSet(mesh), [genesis, addBeta, ...ops]).set;

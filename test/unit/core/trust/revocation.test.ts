@@ -14,25 +14,21 @@ import {
   must,
   otherOp,
   pinAt,
+  placesIn,
   signerAdd,
   signerRevoke,
   stampOf,
   testSigner,
-  type TestPlace,
-  type TestSigner,
 } from '../../../lib/trust-ops.ts';
 
 const genesis = genesisOf();
 const mesh = genesis.id;
+const at = placesIn(mesh);
 const dana = testSigner('dana', 2);
 const erin = testSigner('erin', 3);
 const mallory = testSigner('mallory', 4);
 const puppet = testSigner('puppet', 7);
 const everything = ['*', 'charter'];
-
-function at(by: TestSigner, prev: readonly TrustOp[], nonce = 1): TestPlace {
-  return { mesh, by, prev: prev.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1)), nonce };
-}
 
 function setOf(...ops: readonly TrustOp[]): TrustSet {
   return addOps(emptyTrustSet(mesh), [genesis, ...ops]).set;

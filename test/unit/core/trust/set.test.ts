@@ -32,16 +32,17 @@ import {
   hostFields,
   must,
   otherOp,
+  placesIn,
   signerAdd,
   sshsigOf,
   stampOf,
   testSigner,
-  type TestPlace,
   type TestSigner,
 } from '../../../lib/trust-ops.ts';
 
 const genesis = genesisOf();
 const mesh = genesis.id;
+const at = placesIn(mesh);
 const dana = testSigner('dana', 2);
 const erin = testSigner('erin', 3);
 const mallory = testSigner('mallory', 4);
@@ -49,10 +50,6 @@ const everything = ['*', 'charter'];
 
 function start(...ops: readonly TrustOp[]): TrustSet {
   return addOps(emptyTrustSet(mesh), [genesis, ...ops]).set;
-}
-
-function at(by: TestSigner, prev: readonly TrustOp[], nonce = 1): TestPlace {
-  return { mesh, by, prev: prev.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1)), nonce };
 }
 
 /** The one reason why an op with all ancestors held was dropped. */

@@ -117,6 +117,32 @@ describe('replay', () => {
     expect(await beta.refused(2, ['replay', '--at', 'noon'])).toMatchObject({ code: 'USAGE' });
   }, 30_000);
 
+  test('the trust set of then is found where this host never had exactly that, and what was purged since is named', async () => {
+    const early = await beta.refused(7, ['replay', '--at', '2020-01-01T00:00:00Z', '--host', 'alpha']);
+    const first = /--at (\S+)/.exec(early.hint ?? '')?.[1] ?? '';
+    // Only alpha was in the mesh then; beta got its first trust ops all at once.
+    const alone = await beta.json<Then>('replay', '--at', first, '--host', 'alpha');
+    expect(alone).toMatchObject({ host: 'alpha', verified: true });
+    const { trust } = await beta.json<StatusJson>('status');
+    expect(alone.trust).not.toBe(trust);
+    const { id } = (await say(alpha, 'note/leak', 'xylophone')) as { id: string };
+    await published(alpha);
+    const at = new Date().toISOString();
+    await alpha.json('class', 'add', 'later', '--yes');
+    await converge([alpha, beta]);
+    expect(await beta.json('replay', '--at', at, '--host', 'alpha')).toMatchObject({ verified: true });
+    await alpha.json('purge', id, '--reason', 'secret', '--yes');
+    await converge([alpha, beta]);
+    for (const teller of [alpha, beta]) {
+      const { code, stdout } = await teller.ctl('replay', '--at', at, '--host', 'alpha', '--json');
+      const why = expect.stringMatching(/^1 event purged since/) as string;
+      expect({ code, then: JSON.parse(stdout) as unknown }).toMatchObject({ code: 4, then: { verified: false, why } });
+      expect(await teller.json('replay', '--at', first, '--host', 'alpha')).toMatchObject({ verified: true });
+    }
+    const changes = await beta.ctl('diff', '--from', at, '--to', 'now', '--host', 'alpha', '--json');
+    expect(changes.code).toBe(4);
+  }, 90_000);
+
   test('another root of the same lines is an alarm that names both hosts, and goes when it is put right', async () => {
     await converge([alpha, beta]);
     await Promise.all([published(alpha), published(beta)]);

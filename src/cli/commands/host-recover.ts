@@ -141,12 +141,9 @@ async function askToPin(cli: Cli, host: string, pin: PlaceJson, { yes }: Signing
   await askToSign({ message: `New keys for host ${host}?`, yes, task: 'say so' });
 }
 
-/** The last usable line here: of a forked log the one before the split. */
-async function pinOf(cli: Cli, host: string, at: string | undefined): Promise<PlaceJson> {
-  if (at !== undefined) return cli.call('place', { host, seq: seqOf(at) });
-  const found = (await cli.call('charter', {})).hosts.find((one) => one.host === host);
-  if (found === undefined) return cli.call('place', { host });
-  return { seq: found.seq, link: found.link };
+/** By default the last usable line here: of a forked log the one before the split. */
+function pinOf(cli: Cli, host: string, at: string | undefined): Promise<PlaceJson> {
+  return cli.call('place', { host, ...(at === undefined ? {} : { seq: seqOf(at) }) });
 }
 
 async function sayAgain(cli: Cli): Promise<void> {

@@ -3,7 +3,10 @@ import type { PlaceJson } from '../api-types.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 
-/** The place of line `seq` of a log, by default of the last one held here, usable or not. Refuses HOST_UNKNOWN, BAD_REQUEST. */
+/**
+ * The place of line `seq` of a log, usable or not; by default of the last usable one. A log that a fork-proof cuts goes on
+ * here behind it, and a pin there would settle it for this branch without anybody having chosen that. Refuses HOST_UNKNOWN, BAD_REQUEST.
+ */
 export async function place(
   engine: Engine,
   { host, seq }: { readonly host: string; readonly seq?: number | undefined },
@@ -20,13 +23,13 @@ export async function place(
   }
   const { book } = engine.beliefs;
   const start: PlaceJson = { seq: 0, link: engine.meshId };
-  const { seq: last, link: lastLink } = book.tip(host) ?? start;
-  if (seq === undefined || seq === last) return { seq: last, link: lastLink };
+  const usable = book.head(host) ?? start;
+  if (seq === undefined) return { seq: usable.seq, link: usable.link };
   const link = seq === 0 ? engine.meshId : book.linkAt(host, seq);
   if (link !== undefined) return { seq, link };
   throw new Refusal({
     code: 'BAD_REQUEST',
-    message: `line ${seq} of log ${host} is not here: the last one held is ${last}`,
+    message: `line ${seq} of log ${host} is not here: the last one held is ${book.tip(host)?.seq ?? 0}`,
     hint: `memctl fetch brings newer ones; memctl log ${host} shows them`,
     exit: 2,
   });

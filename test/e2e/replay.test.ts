@@ -136,7 +136,7 @@ describe('replay', () => {
     for (const teller of [alpha, beta]) {
       const { code, stdout } = await teller.ctl('replay', '--at', at, '--host', 'alpha', '--json');
       const why = expect.stringMatching(/^1 event purged since/) as string;
-      expect({ code, then: JSON.parse(stdout) as unknown }).toMatchObject({ code: 4, then: { verified: false, why } });
+      expect({ code, told: JSON.parse(stdout) as unknown }).toMatchObject({ code: 4, told: { verified: false, why } });
       expect(await teller.json('replay', '--at', first, '--host', 'alpha')).toMatchObject({ verified: true });
     }
     const changes = await beta.ctl('diff', '--from', at, '--to', 'now', '--host', 'alpha', '--json');

@@ -236,7 +236,8 @@ function greet(door: Door, connection: Connection, key: string): void {
     },
     onRevoked: (host) => {
       guest.revoked = host;
-      note(door, guest, 'LOGIN_REFUSED', refusalOf(door.options.charterHosts(), host) ?? `host ${host.name}`);
+      const why = host.status === 'revoked' ? 'was revoked' : 'has other keys now';
+      note(door, guest, 'LOGIN_REFUSED', `host ${host.name} ${why}`);
     },
     onRefused: (detail) => note(door, guest, 'LOGIN_REFUSED', detail),
   });

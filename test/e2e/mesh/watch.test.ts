@@ -26,7 +26,7 @@ function exec(client: Client, command: string): Promise<ClientChannel> {
 async function statusOf(channel: ClientChannel): Promise<{ code: unknown; said: string }> {
   let said = '';
   channel.stderr.on('data', (data: Buffer) => (said += data.toString('utf8')));
-  const code = await new Promise((resolve) => channel.on('close', () => resolve(undefined)).resume());
+  const code = await new Promise((resolve) => channel.on('close', (status: unknown) => resolve(status)).resume());
   return { code, said };
 }
 

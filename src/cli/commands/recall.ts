@@ -15,7 +15,8 @@ export function makeCommand(cli: Cli): Command {
       `
 A home is read below the project here and the folders of config.toml, [homes] roots. COULD NOT CHECK means that what is
 printed is a copy.
-Exit codes: 0 served, 3 unresolved or undecided, 4 stale, 6 quarantined or held, 7 superseded, retracted or not found
+Exit codes: 0 served, 3 unresolved or undecided, 4 stale, 6 quarantined or held, 7 superseded, retracted, purged or not
+found
 Examples:
   memctl recall ssh-route/mini
   memctl recall endpoint/grafana --check`,

@@ -60,7 +60,7 @@ const sorts: readonly {
     ],
   },
   {
-    seen: /device not found|requested feature not supported|provider|PIN|FIDO/i,
+    seen: /device not found|requested feature not supported|[Pp]rovider|\bPIN\b|\bFIDO\b/,
     says: ({ file }) => [
       `the hardware key of ${file} did not sign`,
       'plug it in, touch it when it blinks, and try again',

@@ -275,7 +275,9 @@ describe('what a peer serves', () => {
     await serveAs(theirs, beta);
     await ours.json('fetch', 'beta');
     expect((await ours.ctl('recall', 'endpoint/cache')).code).toBe(3);
-    expect((await ours.json<{ line: string }>('status')).line).toMatch(/newest claims a time in the future/);
+    const { line, warnings } = await ours.json<{ line: string; warnings: readonly string[] }>('status');
+    expect(line).toContain('newest 0 min ago');
+    expect(warnings.join('\n')).toMatch(/the newest line of beta claims 2082-01-01T00:00:00\.000Z, in the future/);
     await Promise.all([ours.stop(), theirs.stop()]);
   }, 60_000);
 });

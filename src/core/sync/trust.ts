@@ -18,11 +18,13 @@ import type { TrustFetched } from './vocabulary.ts';
 /** @returns true when there is nothing to fetch. */
 export function lookAtTrust(turn: Turn, peer: string, { trust }: Heads): boolean {
   const ours = turn.world.trust();
-  // An op that nobody here can apply is no part of the trust hash, and must reach every host all the same.
-  if (trust.hash === ours.hash && (trust.kept ?? ours.kept) === ours.kept) return true;
   const { cycle, memory } = peerOf(turn, peer);
-  if (memory.trust?.oid === trust.oid && memory.trust.until > turn.at) {
-    noteAlarms(turn, peer, memory.trust.alarms);
+  const looked = memory.trust?.oid === trust.oid ? memory.trust : undefined;
+  // An op that nobody here can apply is no part of the trust hash, and must reach every host all the same.
+  const isEqual = trust.hash === ours.hash && (trust.kept ?? ours.kept) === ours.kept;
+  if (isEqual || (looked !== undefined && looked.until > turn.at)) {
+    // What does not count is in no hash either: its branch is as bad as it was when everything else was taken from it.
+    if (looked !== undefined) noteAlarms(turn, peer, looked.alarms);
     return true;
   }
   if (cycle === undefined) return true;

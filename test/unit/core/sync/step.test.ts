@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nextTime, isCaughtUp, step } from '../../../../src/core/sync/step.ts';
 import type { ForkedLines } from '../../../../src/core/sync/fork-proof.ts';
 import { openSync } from '../../../../src/core/sync/state.ts';
-import type { World } from '../../../../src/core/sync/vocabulary.ts';
+import type { Effect, World } from '../../../../src/core/sync/vocabulary.ts';
 import { hashOf, headsOf, hold, short, syncBench, tipOf } from '../../../lib/sync-world.ts';
 
 const trustAnswer = { kind: 'trust', answer: { ok: true, value: { added: [], unsupported: [], bad: [] } } } as const;
@@ -99,6 +99,25 @@ describe('a cycle', () => {
     expect(cycle()).toEqual(['heard beta', 'outcome beta refused LOG_CUT']);
     bench.at += 600_001;
     expect(cycle()).toContain('fetch-log beta beta 2');
+  });
+
+  test('a bad op is told as long as the branch holds it, also when all that counts was taken from it', () => {
+    const bench = syncBench(['beta']);
+    const cycle = (trust: string): readonly Effect[] => {
+      bench.ask(['beta']);
+      return bench.heads('beta', {}, trust);
+    };
+    cycle(hashOf('8'));
+    bench.trust = { hash: hashOf('8'), kept: hashOf('8') };
+    const value = { added: [], unsupported: [], bad: [{ id: hashOf('b'), detail: 'a weak key' }] };
+    const alarms = [{ code: 'TRUST_OP', op: hashOf('b') }];
+    const [first] = bench.answer('beta', { kind: 'trust', answer: { ok: true, value } });
+    expect(first).toMatchObject({ outcome: { state: 'refused', alarms } });
+    expect(cycle(hashOf('8')).at(-1)).toMatchObject({ outcome: { state: 'refused', alarms } });
+    bench.at += 600_001;
+    expect(cycle(hashOf('8')).at(-1)).toMatchObject({ outcome: { state: 'refused', alarms } });
+    bench.trust = { hash: hashOf('9'), kept: hashOf('9') };
+    expect(cycle(hashOf('9')).at(-1)).toMatchObject({ outcome: { state: 'up', alarms: [] } });
   });
 
   test('a host of another mesh, or that has another name, is refused before anything of it is looked at', () => {

@@ -4,15 +4,16 @@ import { eventsOf, eventView, namersOf, subjectsOf, type Fold } from '../core/fo
 import { skeletonOf } from '../core/fold/skeleton.ts';
 import { isSlug } from '../core/id.ts';
 import { trustPurgeTargetsMax } from '../core/limits.ts';
-import type { Charter } from '../core/trust/charter.ts';
+import type { Charter, CharterSigner } from '../core/trust/charter.ts';
 import type { PurgeSkeleton } from '../core/trust/op-types.ts';
+import { coversEverything } from '../core/trust/scope.ts';
 import { keptOps, type TrustSet } from '../core/trust/set.ts';
 import { peersOf } from '../mesh/node.ts';
 import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from './api-types.ts';
 import type { Engine } from './engine.ts';
 import { fullId, requireIdText, unknownEvent } from './full-ids.ts';
 import { Refusal, type RefusalOptions } from './refusal.ts';
-import { requireCovers, signerOfKey } from './signer-of.ts';
+import { signerOfKey } from './signer-of.ts';
 
 /**
  * Names exactly what would go, without saying any of it. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS, PURGE_REFUSED,
@@ -33,7 +34,7 @@ export async function planPurge(engine: Engine, request: Params<'purge.plan'>): 
     });
   }
   const targets = full.map((id) => targetOf(fold, set, { id, ids: full }));
-  if (key !== undefined) requireMayPurge(charter, key, targets);
+  if (key !== undefined) requireMayPurge(charter, key);
   return { reason, targets, hosts: peersOf(charter, engine.identity.host) };
 }
 
@@ -102,22 +103,22 @@ function formerSkeleton({ held }: TrustSet, id: string): PurgeSkeleton | undefin
   return undefined;
 }
 
-function requireMayPurge(charter: Charter, key: string, targets: readonly PurgeTargetJson[]): void {
+/** What is left of a purged event is the purger's word for it, so only who may speak of every subject may purge any. */
+function mayPurge({ scopes }: CharterSigner): boolean {
+  return scopes.includes('purge') && coversEverything(scopes);
+}
+
+function requireMayPurge(charter: Charter, key: string): void {
   const signer = signerOfKey(charter, key);
-  if (!signer.scopes.includes('purge')) {
-    const able = [...charter.signers.values()].filter((one) => one.status === 'active' && one.scopes.includes('purge'));
+  if (!mayPurge(signer)) {
+    const able = [...charter.signers.values()].filter((one) => one.status === 'active' && mayPurge(one));
     throw new Refusal({
       code: 'SIGNER_SCOPE',
-      message: `signer ${signer.name} (${signer.scopes.join(', ')}) may not purge: the scope purge is missing; nothing was signed`,
+      message: `signer ${signer.name} (${signer.scopes.join(', ')}) may not purge: that takes the scopes purge and *; nothing was signed`,
       hint: `who could: ${able.map(({ name }) => name).join(', ') || 'nobody'}; name their key: --key FILE`,
       exit: 6,
     });
   }
-  requireCovers(
-    charter,
-    signer,
-    targets.map(({ skeleton }) => skeleton.subject),
-  );
 }
 
 const purgeList = 'memctl purge --list';

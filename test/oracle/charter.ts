@@ -127,8 +127,8 @@ function purgesOf(view: View, counted: readonly OracleOp[]): Record<string, stri
       view.ancestors,
     );
     const { fields } = valueOf(before, `signer:${op.body.by.signer}`) as Saying;
-    for (const { id, subject } of op.body['targets'] as { id: string; subject: string }[])
-      if (!(id in purges) && covers(fields['scopes'] as string[], subject)) purges[id] = op.id;
+    for (const { id } of op.body['targets'] as { id: string }[])
+      if (!(id in purges) && (fields['scopes'] as string[]).includes('*')) purges[id] = op.id;
   }
   return purges;
 }

@@ -2,7 +2,7 @@
 import type { CharterDelegation, CharterHost, CharterPurge } from './charter-types.ts';
 import { isKeyOf } from './host-log.ts';
 import { byIdOrder, byText, keyOf, type Held } from './register.ts';
-import { scopeCovers } from './scope.ts';
+import { coversEverything } from './scope.ts';
 
 /** Counted delegations whose host has the key, or had it for some of its lines. By op id. Pure. */
 export function delegationsOf(
@@ -20,14 +20,17 @@ export function delegationsOf(
   return delegations.filter((delegation) => delegation !== undefined);
 }
 
-/** Targets of counted purges that their approver covers; of several ops about one event the lowest id. Pure. */
+/**
+ * Targets of counted purges by whoever may say anything about any subject: nobody can hold a skeleton against a body that
+ * is gone, so the subject in it must not be what gives the right to purge. Of several ops about one event the lowest id. Pure.
+ */
 export function purgesOf(counted: readonly Held[]): ReadonlyMap<string, CharterPurge> {
   const purges = new Map<string, CharterPurge>();
   for (const { op, scopes } of counted.toSorted(byIdOrder)) {
     const { body } = op;
-    if (body.op !== 'purge') continue;
+    if (body.op !== 'purge' || !coversEverything(scopes)) continue;
     for (const target of body.targets) {
-      if (purges.has(target.id) || !scopeCovers(scopes, target.subject)) continue;
+      if (purges.has(target.id)) continue;
       purges.set(target.id, { op: op.id, by: body.by, scopes, reason: body.reason, target });
     }
   }

@@ -5,7 +5,7 @@ import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
 import { evaluate, itemState, type Evaluation } from './items.ts';
 import { checkTrustBody, type SupportedOp, type TrustBody } from './op.ts';
 import { admit, ancestryOf, isAncestor, registerOf, wholeView, type Held } from './register.ts';
-import { scopeCovers } from './scope.ts';
+import { coversEverything } from './scope.ts';
 import { evaluationOf, headsOf, type DropCode, type TrustSet } from './set.ts';
 import { counts, nameOf } from './standing.ts';
 import { judgeOp } from './validity.ts';
@@ -85,8 +85,7 @@ function idleReason({ standing }: Evaluation, held: Held): string | undefined {
     return isInForce ? undefined : `${body.name} ranks before ${body.by.signer}, or is the last charter signer`;
   }
   if (body.op !== 'purge') return undefined;
-  const beyond = body.targets.find(({ subject }) => !scopeCovers(held.scopes, subject));
-  return beyond === undefined ? undefined : `the scopes of ${body.by.signer} do not cover ${beyond.subject}`;
+  return coversEverything(held.scopes) ? undefined : `the scopes of ${body.by.signer} do not cover every subject`;
 }
 
 /** The op that a body would be, but for its approval. */

@@ -15,6 +15,11 @@ export function scopeCovers(scopes: readonly string[], subject: string): boolean
   return scopes.some((scope) => !isPower(scope) && globMatches(scope, subject));
 }
 
+/** True iff one of the scopes is `*`: every subject there is. Pure. */
+export function coversEverything(scopes: readonly string[]): boolean {
+  return scopes.includes('*');
+}
+
 /**
  * True iff a signer with `held` may grant `wanted`. Conservative: one held glob alone must match `wanted` read as a
  * plain text, so every `*` of `wanted` falls inside a `*` of the held glob and whatever it stands for stays covered. Two

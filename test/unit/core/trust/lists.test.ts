@@ -116,10 +116,18 @@ describe('trust: purges', () => {
     });
   });
 
-  test('it counts only for targets that its approver covers, and needs the scope purge', () => {
+  test('it is of effect only by who may speak of every subject, whatever subject the skeleton names', () => {
     const addDana = signerAdd(at(craig, [genesis]), dana, ['charter', 'note/*', 'purge']);
-    const op = purge(at(dana, [addDana], 2), { targets: [one, two], reason: 'secret' });
-    expect([...charter(addDana, op).purges.keys()]).toEqual([one.id]);
+    const elsewhere = { ...two, subject: 'note/b' };
+    const op = purge(at(dana, [addDana], 2), { targets: [one, elsewhere], reason: 'secret' });
+    expect(charter(addDana, op).purges.size).toBe(0);
+    const addAll = signerAdd(at(craig, [genesis]), dana, ['*', 'purge']);
+    const theirs = purge(at(dana, [addAll], 2), { targets: [one], reason: 'secret' });
+    expect([...charter(addAll, theirs).purges.keys()]).toEqual([one.id]);
+  });
+
+  test('it needs the scope purge, and one without effect is refused before it is signed', () => {
+    const addDana = signerAdd(at(craig, [genesis]), dana, ['charter', 'note/*', 'purge']);
     const plain = signerAdd(at(craig, [genesis]), dana, ['*', 'charter']);
     const refused = addOps(setOf(plain), [purge(at(dana, [plain], 2), { targets: [one], reason: 'secret' })]);
     expect(codeOf(refused)).toBe('OUT_OF_SCOPE');

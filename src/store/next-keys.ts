@@ -53,7 +53,8 @@ export async function takeNextKeys(
 
 /**
  * The transport key of before: peers that have not heard of the new one know this host by it, and nobody can hear of the new
- * one but from somebody who is known. Undefined once it is given up.
+ * one but from somebody who is known. After several rekeys that nobody heard of, the one before all of them. Undefined once
+ * it is given up.
  */
 export function readLastSshKey(home: Home): HostKey | undefined {
   return fs.existsSync(lastFile(home)) ? readKey(lastFile(home)) : undefined;
@@ -64,9 +65,9 @@ export async function forgetLastSshKey(home: Home): Promise<void> {
   if (realDisk.removeFile(lastFile(home))) await realDisk.syncDirectory(home.keys);
 }
 
+/** One that is kept already stays: nobody has said yet that they know the key that came after it. */
 function keepLastSshKey(home: Home): void {
-  if (!fs.existsSync(home.sshKey)) return;
-  realDisk.removeFile(lastFile(home));
+  if (!fs.existsSync(home.sshKey) || fs.existsSync(lastFile(home))) return;
   fs.linkSync(home.sshKey, lastFile(home));
 }
 

@@ -209,7 +209,10 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   base64Alphabet[character.charCodeAt(0)] = 1;
 }
 
-/** Canonical base64 of exactly 64 bytes. A loop over a table, because the pattern it stands for was a tenth of the time of a line. */
+/**
+ * Canonical base64 of exactly 64 bytes. A loop over a table, because the pattern it stands for was a tenth of the time
+ * of a line.
+ */
 function isSignatureText(text: string): boolean {
   if (text.length !== 88 || !text.endsWith('==') || !'AQgw'.includes(text.charAt(85))) return false;
   for (let at = 0; at < 85; at += 1) if (base64Alphabet[text.charCodeAt(at)] !== 1) return false;

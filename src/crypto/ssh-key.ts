@@ -1,7 +1,7 @@
 /**
  * OpenSSH key texts. Public keys are read strictly, because their text and fingerprint are part of signed objects: one
- * key has one text; what the families of keys have in their blobs is read in `keys/`. Private keys are read and written only for the host's own unencrypted keys (by sshpk).
- * Source: docs/format.md, approvals.
+ * key has one text; what the families of keys have in their blobs is read in `keys/`. Private keys are read and written
+ * only for the host's own unencrypted keys (by sshpk). Source: docs/format.md, approvals.
  */
 import { createPrivateKey } from 'node:crypto';
 import sshpk from 'sshpk';

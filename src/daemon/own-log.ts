@@ -112,7 +112,10 @@ function judgeRegistration(
   };
 }
 
-/** Checks that the mesh takes an approved event and that a line holds it. Refuses CLASS_UNKNOWN, AUDIENCE_UNKNOWN, EVENT_INVALID, LINE_TOO_LONG. */
+/**
+ * Checks that the mesh takes an approved event and that a line holds it. Refuses CLASS_UNKNOWN, AUDIENCE_UNKNOWN,
+ * EVENT_INVALID, LINE_TOO_LONG.
+ */
 export function requireAppendable({ body, auth }: ApprovedBody, charter: Charter): void {
   requireRegistered(body, charter, '');
   const bytes = utf8Length(JSON.stringify(body)) + utf8Length(JSON.stringify(auth)) + envelopeBytesMax;

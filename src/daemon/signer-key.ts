@@ -6,7 +6,10 @@ const headBytes = 110;
 const opensshHeader = /^-----BEGIN OPENSSH PRIVATE KEY-----\r?\n([A-Za-z0-9+/]{68})/;
 /** `openssh-key-v1`, NUL, and the length of the cipher's name. */
 const opensshPrefixBytes = 19;
-/** Where the type of the first key stands when nothing is encrypted: after cipher, kdf, its options, a count and two lengths. */
+/**
+ * Where the type of the first key stands when nothing is encrypted: after cipher, kdf, its options, a count and two
+ * lengths.
+ */
 const plainTypeAt = 47;
 
 /**

@@ -1,4 +1,7 @@
-/** What is about to be signed, as a person reads it. Every byte of the body is shown, and nothing of it reaches the terminal raw. */
+/**
+ * What is about to be signed, as a person reads it. Every byte of the body is shown, and nothing of it reaches the
+ * terminal raw.
+ */
 import type { ClaimJson } from '../../daemon/api-types.ts';
 import type { SignDraftJson } from '../../daemon/sign-json.ts';
 import { claimLine, saying } from '../claim-text.ts';
@@ -8,7 +11,10 @@ const quiet: ReadonlySet<string> = new Set(['mesh', 'nonce', 'kind', 'subject', 
 /** Order in which a person wants to see the rest. */
 const order = ['value', 'polarity', 'content', 'hook', 'text', 'home', 'basis', 'names', 'scope', 'audience'];
 
-/** Lines that show a draft whole: fields as JSON strings, then what it does to other claims, then what exactly is signed. Pure. */
+/**
+ * Lines that show a draft whole: fields as JSON strings, then what it does to other claims, then what exactly is
+ * signed. Pure.
+ */
 export function describeDraft(draft: SignDraftJson, now: number): string[] {
   const body = JSON.parse(draft.body) as Readonly<Record<string, unknown>>;
   const names = Object.keys(body).filter((name) => !quiet.has(name));

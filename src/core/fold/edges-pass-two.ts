@@ -1,6 +1,6 @@
 /**
- * R3, pass 2: revisions, the edges of claims that are not signed to claims of other hosts. One takes effect only when nobody's say
- * is overruled by it: the target is *undisputed* and the source *stands*. Source: docs/fold.md R3.
+ * R3, pass 2: revisions, the edges of claims that are not signed to claims of other hosts. One takes effect only when
+ * nobody's say is overruled by it: the target is *undisputed* and the source *stands*. Source: docs/fold.md R3.
  *
  * Whether a claim T is undisputed does not depend on who revises it: an eligible reviser reaches T by its own edge. So
  * the verdict is per target, targets first (ids are hashes, so supersession has no cycles).

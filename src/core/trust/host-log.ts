@@ -5,7 +5,10 @@ import type { HostPin, OriginSpan } from './charter-types.ts';
 import type { ItemState } from './items.ts';
 import { byText, type Held } from './register.ts';
 
-/** `end`: last seq that may be used, null while open. Spans may go on behind it: who signs is one question, what counts another. */
+/**
+ * `end`: last seq that may be used, null while open. Spans may go on behind it: who signs is one question, what counts
+ * another.
+ */
 export interface HostLog {
   readonly spans: readonly OriginSpan[];
   readonly pins: readonly HostPin[];

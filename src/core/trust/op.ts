@@ -37,7 +37,10 @@ export interface SupportedOp {
   readonly unsupported: null;
 }
 
-/** The same of which no key was read yet: reading them is dear, and what a stranger hands in is not worth it. See `readOpKeys`. */
+/**
+ * The same of which no key was read yet: reading them is dear, and what a stranger hands in is not worth it. See
+ * `readOpKeys`.
+ */
 export interface UnreadOp extends Omit<SupportedOp, 'keys'> {
   readonly keys: null;
 }
@@ -51,7 +54,10 @@ export interface ForkProofOp {
   readonly unsupported: null;
 }
 
-/** A well-formed op of a later version; `unsupported` is its name. It never counts and is never ignored: `addOps` reports it. */
+/**
+ * A well-formed op of a later version; `unsupported` is its name. It never counts and is never ignored: `addOps`
+ * reports it.
+ */
 export interface UnsupportedOp {
   readonly id: string;
   readonly auth: Auth;

@@ -35,8 +35,9 @@ export interface TrustSet {
 }
 
 /**
- * BAD_KEY, KEY_REPEATED: a signer approved an op with keys that are none. SET_FULL: the mesh has `trustOpsMax` ops. PENDING_FULL: the peer brought too many ops whose ancestors are missing.
- * VOID_FULL: of a revoked signer, and it has more void ops than are kept.
+ * BAD_KEY, KEY_REPEATED: a signer approved an op with keys that are none. SET_FULL: the mesh has `trustOpsMax` ops.
+ * PENDING_FULL: the peer brought too many ops whose ancestors are missing. VOID_FULL: of a revoked signer, and it has
+ * more void ops than are kept.
  */
 export type DropCode = InvalidCode | KeyFault | 'SET_FULL' | 'PENDING_FULL' | 'VOID_FULL';
 

@@ -17,14 +17,14 @@ import { principalOf, viewOf, type Register } from './register.ts';
 import { isActive } from './standing.ts';
 
 /**
- * Why an op whose ancestors are all held is invalid, for ever. FOREIGN_MESH: made for another mesh, or a genesis that is
- * not the pinned one. NOT_A_SIGNER: its ancestors do not make `by` a signer with that key, or have revoked it.
+ * Why an op whose ancestors are all held is invalid, for ever. FOREIGN_MESH: made for another mesh, or a genesis that
+ * is not the pinned one. NOT_A_SIGNER: its ancestors do not make `by` a signer with that key, or have revoked it.
  * OUT_OF_SCOPE: `by` lacks the scope `charter` (`purge` for a purge). SCOPE_NOT_HELD: it grants more than `by` has.
  * NAME_TAKEN: host and signer names are used once. NO_SUCH_ITEM: the host or signer that it is about does not exist, or
  * not any more. OUTRANKED: it revokes a signer who ranks before `by`. LAST_SIGNER: it would leave no charter signer.
- * PIN_BELOW: a rekey may not unsettle what an earlier pin settled. KEY_USED: a rekey with a key that the host had before.
- * KEY_NOT_CURRENT: a delegation, or a fork-proof, names a key that is not the host's. BAD_SIGNATURE: the approval, or a line of a
- * fork-proof, does not verify.
+ * PIN_BELOW: a rekey may not unsettle what an earlier pin settled. KEY_USED: a rekey with a key that the host had
+ * before. KEY_NOT_CURRENT: a delegation, or a fork-proof, names a key that is not the host's. BAD_SIGNATURE: the
+ * approval, or a line of a fork-proof, does not verify.
  */
 export type InvalidCode =
   | 'FOREIGN_MESH'

@@ -37,8 +37,8 @@ const shownFields = ['audience', 'content', 'value', 'polarity', 'hook', 'home']
 
 /**
  * An event as JSON. Strings are the exact ones: JSON cannot be broken by them, but whoever prints one must escape it.
- * Undefined when the body cannot be read, unless it was purged: then what the purge left. `content`, `value` and `hook` of a quarantined event are left out, so that no
- * output repeats untrusted prose. Pure.
+ * Undefined when the body cannot be read, unless it was purged: then what the purge left. `content`, `value` and `hook`
+ * of a quarantined event are left out, so that no output repeats untrusted prose. Pure.
  */
 export function claimJson(view: EventView): ClaimJson | undefined {
   const { body } = view;

@@ -4,8 +4,9 @@ import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 
 /**
- * The place of line `seq` of a log, usable or not; by default of the last usable one. A log that a fork-proof cuts goes on
- * here behind it, and a pin there would settle it for this branch without anybody having chosen that. Refuses HOST_UNKNOWN, BAD_REQUEST.
+ * The place of line `seq` of a log, usable or not; by default of the last usable one. A log that a fork-proof cuts goes
+ * on here behind it, and a pin there would settle it for this branch without anybody having chosen that. Refuses
+ * HOST_UNKNOWN, BAD_REQUEST.
  */
 export async function place(
   engine: Engine,

@@ -32,8 +32,8 @@ const triesBeside = 2;
 
 /**
  * Reads every log again from git and verifies it; folds it from nothing and compares roots. Deep: every host signature,
- * every object, every database row, every byte of every plain copy, every view file, every line of the view journals. What moved meanwhile is no problem:
- * then it is looked at again.
+ * every object, every database row, every byte of every plain copy, every view file, every line of the view journals.
+ * What moved meanwhile is no problem: then it is looked at again.
  */
 export async function verify(engine: Engine, options: Options): Promise<VerifyJson> {
   for (let tries = 0; tries < triesBeside; tries += 1) {

@@ -48,7 +48,10 @@ export function planOf(desk: Desk, request: SignRequest): Plan {
   }
 }
 
-/** One signed claim that says what the accepted one says and replaces the others. Alone on its subject, it is approved itself. */
+/**
+ * One signed claim that says what the accepted one says and replaces the others. Alone on its subject, it is approved
+ * itself.
+ */
 function planAccept(desk: Desk, request: SignRequest): Plan {
   const view = requireEvent(desk.fold, request.id);
   const subject = request.subject ?? view.body.subject;

@@ -9,7 +9,7 @@
 
 import path from 'node:path';
 import { makeDirectories, syncDirectories } from '../disk.ts';
-import { diskError } from '../errors.ts';
+import { diskError, systemCode } from '../errors.ts';
 import { encodeCommit, type EncodedObject } from './object-id.ts';
 import { lockRef } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -22,14 +22,24 @@ interface Pending {
 
 let counter = 0;
 
+/** A folder may be gone again between its making and its use: `git prune-packed` removes empty ones at any moment. */
+const folderTries = 8;
+
 function createTemporary(repository: Repository, object: EncodedObject, touched: Set<string>): Pending {
-  const folder = path.join(repository.objectDir, object.oid.slice(0, 2));
-  makeDirectories(repository.disk, { root: repository.objectDir, directory: folder, touched });
-  touched.add(folder);
+  const { disk, objectDir: root } = repository;
+  const folder = path.join(root, object.oid.slice(0, 2));
   counter += 1;
   const temporary = path.join(folder, `tmp_obj_${process.pid}_${counter}`);
-  const descriptor = repository.disk.createFile(temporary, object.data, 0o444);
-  return { descriptor, temporary, final: path.join(folder, object.oid.slice(2)) };
+  for (let left = folderTries - 1; ; left -= 1) {
+    makeDirectories(disk, { root, directory: folder, touched });
+    touched.add(folder);
+    try {
+      const descriptor = disk.createFile(temporary, object.data, 0o444);
+      return { descriptor, temporary, final: path.join(folder, object.oid.slice(2)) };
+    } catch (error) {
+      if (left === 0 || systemCode(error) !== 'ENOENT') throw error;
+    }
+  }
 }
 
 /**

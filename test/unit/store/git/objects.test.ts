@@ -157,3 +157,30 @@ describe('object writer', () => {
     expect(fs.statSync(file).mode & 0o222).toBe(0);
   });
 });
+
+describe('beside git prune-packed, which removes folders that are empty', () => {
+  /** A disk on which the folder of a new file is gone again, so many times. */
+  async function sweptRepository(times: number): Promise<Repository> {
+    const repository = await repositoryOf();
+    let left = times;
+    const createFile: typeof realDisk.createFile = (file, data, mode) => {
+      if (left > 0) fs.rmdirSync(path.dirname(file));
+      left -= 1;
+      return realDisk.createFile(file, data, mode);
+    };
+    return { ...repository, disk: { ...realDisk, createFile } };
+  }
+
+  test('an object is written all the same, and its folder is durable', async () => {
+    const repository = await sweptRepository(3);
+    const blob = encodeObject('blob', Buffer.from('one\n'));
+    await writeObjects(repository, [blob]);
+    expect(git(repository, 'cat-file', 'blob', blob.oid)).toBe('one\n');
+  });
+
+  test('a folder that never stays is a failure of the disk', async () => {
+    const repository = await sweptRepository(1_000);
+    const writing = writeObjects(repository, [encodeObject('blob', Buffer.from('one\n'))]);
+    await expect(writing).rejects.toMatchObject({ code: 'DISK_FAILED' });
+  });
+});

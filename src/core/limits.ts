@@ -217,6 +217,8 @@ export const maintenanceDeadlineMs = 1_800_000;
 export const childDeadlineMs = 30_000;
 export const childOutputBytesMax: number = 256 * 1_024 * 1_024;
 export const childStderrBytesMax = 65_536;
+/** How long its pipes stay open after its process group was ended. */
+export const childPipesMs = 500;
 
 /** Import: bytes of one note or index, of one JSON lines file, and notes of one folder. */
 export const importNoteBytesMax = 262_144;

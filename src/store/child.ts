@@ -1,11 +1,12 @@
 /**
  * Every child process (git, ssh, ssh-keygen) starts here: scrubbed environment, a deadline that ends the whole process
- * group, bounded output, errors that carry command, exit code and the last line of stderr.
+ * group and waits for nobody who left it, bounded output, errors that carry command, exit code and the last line of
+ * stderr.
  */
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { childDeadlineMs, childOutputBytesMax, childStderrBytesMax } from '../core/limits.ts';
+import { childDeadlineMs, childOutputBytesMax, childPipesMs, childStderrBytesMax } from '../core/limits.ts';
 import { OperatingError, printable, systemCode } from './errors.ts';
 
 /** What the parent's environment may hand on; everything else, and so every `GIT_*` and agent variable, stays out. */
@@ -102,9 +103,18 @@ export function startChild(request: ChildRequest): RunningChild {
   });
   const pid = child.pid ?? 0;
   let late = false;
-  const timer = setTimeout(() => {
-    late = true;
+  let pipes: NodeJS.Timeout | undefined;
+  const end = (): void => {
     if (pid > 0) killGroup(pid);
+    // Who left the group lives on and may hold the pipes open: nobody waits for that.
+    pipes ??= setTimeout(() => {
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    }, childPipesMs);
+  };
+  const timer = setTimeout(() => {
+    // One that has ended said how: only what it left behind is late.
+    late = child.exitCode === null && child.signalCode === null;
+    end();
   }, deadlineMs);
   // A child that ends early closes the pipe: its exit code says why, EPIPE adds nothing.
   child.stdin.on('error', () => undefined);
@@ -117,6 +127,7 @@ export function startChild(request: ChildRequest): RunningChild {
     });
   }).finally(() => {
     clearTimeout(timer);
+    clearTimeout(pipes);
     running.delete(handle);
   });
   done.catch(() => undefined);
@@ -126,7 +137,7 @@ export function startChild(request: ChildRequest): RunningChild {
     stdout: child.stdout,
     done,
     kill: () => {
-      if (pid > 0 && running.has(handle)) killGroup(pid);
+      if (running.has(handle)) end();
     },
   };
   running.add(handle);

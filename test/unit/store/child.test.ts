@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { childEnvironment, failedChild, runChild, startChild } from '../../../src/store/child.ts';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { childEnvironment, failedChild, runChild, startChild, type RunningChild } from '../../../src/store/child.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -85,6 +85,23 @@ describe('running a child', () => {
     expect(exists(grandchild)).toBe(true);
     await expect(child.done).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
     await vi.waitFor(() => expect(exists(grandchild)).toBe(false));
+  });
+
+  test('a process that left the group and holds the pipes is not waited for', async () => {
+    const leaver = 'setsid sleep 600 & echo $!';
+    const leavers: number[] = [];
+    onTestFinished(() => leavers.forEach((pid) => process.kill(pid, 'SIGKILL')));
+    const start = (script: string): RunningChild => {
+      const child = startChild({ command: 'sh', args: ['-c', script], deadlineMs: 300 });
+      child.stdout.once('data', (chunk: Buffer) => leavers.push(Number(chunk.toString())));
+      return child;
+    };
+    const started = Date.now();
+    await expect(start(`${leaver}; sleep 600`).done).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
+    // What it said by its exit code in time stands.
+    expect(await start(`${leaver}; exit 0`).done).toMatchObject({ code: 0 });
+    expect(await start(`${leaver}; exit 7`).done).toMatchObject({ code: 7 });
+    expect(Date.now() - started).toBeLessThan(10_000);
   });
 
   test('a child that ignores SIGTERM is ended all the same', async () => {

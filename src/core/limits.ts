@@ -59,6 +59,8 @@ export const trustPurgeTargetsMax = 64;
 export const trustDelegationLinesMax = 10_000;
 /** Valid but void ops kept per revoked signer: a thief with the key can make any number of them. */
 export const trustVoidMax = 64;
+/** Revocations offered at once that are tried in vain on a full trust set. */
+export const trustRoomTriesMax = 32;
 /** UTF-8 bytes of the description of a class: one line of a list. */
 export const trustDescriptionBytesMax = 280;
 /** UTF-8 bytes of a policy value that is a text. */

@@ -39,7 +39,7 @@ import {
   type Added,
   type TrustSet,
 } from '../core/trust/set.ts';
-import { headsWithout, previewOp } from '../core/trust/preview.ts';
+import { headsOfSigners, headsWithout, previewOp } from '../core/trust/preview.ts';
 import type { Repository } from '../store/git/repository.ts';
 import { addTrustOps, readTrust } from '../store/trust-store.ts';
 import { checkOpsAhead } from './approval-checks.ts';
@@ -177,7 +177,7 @@ export const draftOps: readonly DraftOp[] = Object.keys(builders) as DraftOp[];
  * F3.6 under their names, in any order: `host-rekey` {name, sign, ssh, pin: {seq, link}}, `host-revoke` {name, pin},
  * `signer-revoke` {name, marks: {HOST: {seq, link}}}, `audience-add` {name, includes}, `policy-set` {key, value}, `delegate`
  * {host, key, subjects, kinds, from, upto}, `purge` {targets, reason}. A `signer-revoke` may also name ops of the signer
- * that it leaves out of its ancestry, so that they fall: {leaveOut: [ID, …]}.
+ * that it leaves out of its ancestry, so that they fall: {leaveOut: [ID, …]}, or 'all'.
  */
 export type DraftArgs = Readonly<Record<string, unknown>>;
 
@@ -193,7 +193,8 @@ export function draftOp(
   const { leaveOut, ...args } = request.args;
   // What a revocation does not know of its target's ops falls: `trust.preview` lists it before anybody signs.
   const out = Array.isArray(leaveOut) ? leaveOut.filter((id): id is string => typeof id === 'string') : [];
-  const prev = out.length === 0 ? maximalOps(state.set) : headsWithout(state.set, out);
+  const known = out.length === 0 ? maximalOps(state.set) : headsWithout(state.set, out);
+  const prev = leaveOut === 'all' ? headsOfSigners(state.set, [name, String(args.name)]) : known;
   const placement: Placement = { mesh: state.set.meshId, by: { signer: name, key: key.fingerprint }, prev };
   const body = bodyOf(request.op, { ...args, ...placement });
   if (!body.ok) throw refusedOp(request.op, body.detail);

@@ -197,6 +197,17 @@ describe('signer revoke', () => {
     expect(await host.refused(6, said)).toMatchObject({ code: 'SIGNER_UNKNOWN' });
   });
 
+  test('a thief found out late: a second revocation lets all fall that the first one knew', async () => {
+    const thief = await addSigner(host, 'hugo', '*,charter');
+    const { id } = await host.json<{ id: string }>('policy', 'set', 'index.lines', '90', '--yes', '--key', thief);
+    const statusOf = async (): Promise<string | undefined> =>
+      (await charter(host)).ops.find(({ op }) => op === id)?.status;
+    await host.json('signer', 'revoke', 'hugo', '--yes');
+    const first = await statusOf();
+    await host.json('signer', 'revoke', 'hugo', '--void', 'all', '--yes');
+    expect([first, await statusOf()]).toEqual(['counted', 'void']);
+  });
+
   test('two signers who disagree: nobody is served, until one of them replaces both', async () => {
     const gus = await addSigner(host, 'gus');
     const first = await sign(host, 'note/dispute', 'a');

@@ -22,14 +22,14 @@ export function revokeCommand(cli: Cli): Command {
     )
     .option(
       '--void <OPS>',
-      'trust ops of the signer that fall with it, comma separated, and whatever only they made possible. Default: none',
+      'trust ops of the signer that fall with it, comma separated, or all; and whatever only they made possible. Default: none',
     );
   return withSigningOptions(command)
     .addHelpText(
       'after',
       `
 For a stolen key name the last lines from before the theft, and the ops that the thief signed: memctl charter --ops lists
-them. --marks '' lets nothing stand. Any signer may approve again what fell. A signer can be revoked by itself and by those who rank before it.
+them. --marks '' lets nothing stand. Of a thief who filled the trust set, --void all. Any signer may approve again what fell. A signer can be revoked by itself and by those who rank before it.
 Examples:
   memctl signer revoke dana
   memctl signer revoke dana --marks alpha:120,beta:40 --void 3fa2b1c09d11`,
@@ -59,14 +59,16 @@ function findSigner({ signers }: CharterJson, name: string): SignerJson {
 /** Asks, signs and hands in. @returns the id of the op. */
 export async function revokeSigner(cli: Cli, name: string, options: RevokeOptions): Promise<string> {
   const charter = await cli.call('charter', {});
-  requireRevocable(charter, findSigner(charter, name));
+  requireRevocable(charter, findSigner(charter, name), options.void !== undefined);
   const marks = options.marks === undefined ? marksHere(charter) : await marksNamed(cli, wordList(options.marks));
   return approveOp(cli, {
     op: 'signer-revoke',
     args: {
       name,
       marks,
-      ...(options.void === undefined ? {} : { leaveOut: opsNamed(charter, wordList(options.void)) }),
+      ...(options.void === undefined
+        ? {}
+        : { leaveOut: options.void === 'all' ? 'all' : opsNamed(charter, wordList(options.void)) }),
     },
     keyFile: options.key,
     async review(call, body) {
@@ -81,13 +83,14 @@ export async function revokeSigner(cli: Cli, name: string, options: RevokeOption
 }
 
 /** What the trust set would refuse as well, said in the words of whoever tries it. */
-function requireRevocable({ signers }: CharterJson, target: SignerJson): void {
+function requireRevocable({ signers }: CharterJson, target: SignerJson, isVoiding: boolean): void {
   const { name, status } = target;
-  if (status !== 'active') {
+  // A second revocation may know less than the first: then more falls.
+  if (status !== 'active' && !isVoiding) {
     throw new Refusal({
       code: 'OP_REFUSED',
       message: `signer ${name} is revoked already, by trust op ${target.revocations.map(({ op }) => shortId(op)).join(', ')}`,
-      hint: 'memctl charter shows by whom; nothing was signed',
+      hint: 'memctl charter shows by whom; nothing was signed. To let more of their ops fall: --void OP,…, or --void all',
       exit: 6,
     });
   }
@@ -141,6 +144,9 @@ async function marksNamed(cli: Cli, words: readonly string[]): Promise<Marks> {
   });
 }
 
+/** Of a thief who filled the trust set nobody wants to read every op. */
+const fallsShownMax = 100;
+
 /** @returns true when something that counts now would fall. */
 async function describeRevocation(
   { output }: Cli,
@@ -149,7 +155,8 @@ async function describeRevocation(
   const { falls, events } = await call('trust.preview', { body });
   const upto = Object.entries(marks).map(([host, { seq }]) => `${host}:${seq}`);
   output.note(`approvals by ${name} stand up to ${upto.length === 0 ? 'no line' : upto.join(', ')}; later ones fall`);
-  for (const op of falls) output.note(`  falls: ${describeOp(op)}`);
+  for (const op of falls.slice(0, fallsShownMax)) output.note(`  falls: ${describeOp(op)}`);
+  if (falls.length > fallsShownMax) output.note(`  falls: ${falls.length - fallsShownMax} more`);
   if (events > 0)
     output.note(`  falls: the approval of ${counted(events, 'event')}, which then stop counting as signed`);
   if (falls.length === 0 && events === 0) output.note('  nothing that is held here falls');

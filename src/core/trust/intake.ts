@@ -1,7 +1,7 @@
 /** One `addOps` call: every op goes where it belongs, and those that waited for it follow. */
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import type { ApprovalVerifier } from '../../crypto/sshsig.ts';
-import { trustOpsMax, trustPendingMax } from '../limits.ts';
+import { trustOpsMax, trustPendingMax, trustRoomTriesMax } from '../limits.ts';
 import { isLower, judgeForkProof } from './forks.ts';
 import {
   readOpKeys,
@@ -15,13 +15,14 @@ import {
 import { admit, ancestryOf, byText, registerOf, type Register, type Standpoint } from './register.ts';
 import type { Added, DropCode, Dropped, PendingOp, TrustSet } from './set.ts';
 import { judgeGenesis, judgeOp, judgeSignature, type KeyFault, type SignerInEffect } from './validity.ts';
-import { trimVoid } from './void.ts';
+import { boundVoid, isFull, makeRoom, type Trimmed } from './void.ts';
 
 /** The mutable side of one `addOps` call. `waiting`: what is set aside, by the first missing ancestor. */
 export interface Intake {
   readonly meshId: string;
   readonly verify: ApprovalVerifier;
-  readonly register: Register;
+  /** Another one once a revocation has made room. */
+  register: Register;
   readonly forks: Map<string, ForkProofOp>;
   readonly pending: Map<string, PendingOp>;
   readonly waiting: Map<string, PendingOp[]>;
@@ -30,6 +31,10 @@ export interface Intake {
   readonly loud: Map<string, string>;
   readonly added: string[];
   readonly dropped: Dropped[];
+  /** How many revocations were found to make no room in a full set: each costs a look at all of it. */
+  vainTries: number;
+  /** Size of the register when its void ops were last bounded. */
+  boundedAt: number;
 }
 
 /** Takes what a set holds. */
@@ -46,6 +51,8 @@ export function openIntake(set: TrustSet, verify: ApprovalVerifier): Intake {
     loud: new Map(),
     added: [],
     dropped: [],
+    vainTries: 0,
+    boundedAt: 0,
   };
   for (const entry of set.pending.values()) setAside(intake, entry, missingAncestor(intake, entry.op) ?? '');
   return intake;
@@ -64,15 +71,13 @@ export function offer(intake: Intake, entry: PendingOp): void {
 /** Bounds what is kept beside the counted ops, and says what became of everything. */
 export function closeIntake(intake: Intake): Added {
   const overflow = trimPending(intake);
-  const { register, dropped, quiet, ...trimmed } = trimVoid(intake);
+  const { register, dropped, quiet, unsupported } = boundVoid(intake);
   const brought = new Set(
     [...intake.pending.values()].filter(({ op }) => intake.offered.has(op.id)).map(({ op }) => op.id),
   );
   const { meshId, pending } = intake;
-  // What rests on a void op that is not kept goes with it: a thief could bring both again and again.
   const isHeld = (id: string): boolean => register.byId.has(id);
   const forks = new Map([...intake.forks].filter(([source]) => isHeld(source)));
-  const unsupported = new Map([...trimmed.unsupported].filter(([, { body }]) => body.prev.every(isHeld)));
   const kept = new Set([...register.byId.keys(), ...Array.from(forks.values(), ({ id }) => id)]);
   return {
     set: { meshId, held: register.byId, forks, pending, unsupported },
@@ -89,6 +94,7 @@ function place(intake: Intake, entry: PendingOp): readonly PendingOp[] {
   intake.pending.delete(op.text);
   if (intake.register.byId.has(op.id)) return [];
   if (op.auth === null) return placeForkProof(intake, entry, op);
+  clearVoid(intake);
   const ancestors = ancestryOf(intake.register, op.body.prev);
   if (typeof ancestors === 'string') {
     setAside(intake, entry, ancestors);
@@ -105,11 +111,47 @@ function place(intake: Intake, entry: PendingOp): readonly PendingOp[] {
     intake.loud.set(read.id, read.unsupported);
     return [];
   }
-  admit(intake.register, read, place);
+  if (!isFull(intake)) admit(intake.register, read, place);
+  else if (!squeezeIn(intake, read, place)) {
+    intake.dropped.push(setFull(op.id));
+    return [];
+  }
   intake.added.push(op.id);
   const woken = intake.waiting.get(op.id) ?? [];
   intake.waiting.delete(op.id);
   return woken;
+}
+
+/** Takes a revocation into a full set, if it makes room for itself: what it voids goes at once, so that others fit again. */
+function squeezeIn(intake: Intake, op: SupportedOp, place: Standpoint): boolean {
+  const made = intake.vainTries < trustRoomTriesMax ? makeRoom(intake, op, place) : undefined;
+  if (made === undefined) {
+    intake.vainTries += 1;
+    return false;
+  }
+  replaceBy(intake, made);
+  return true;
+}
+
+/** Void ops beyond their bound keep nothing out. How often that is looked at is bounded too: it costs a look at all ops. */
+function clearVoid(intake: Intake): void {
+  const { size } = intake.register.byId;
+  if (!isFull(intake) || size < intake.boundedAt + trustVoidStep) return;
+  intake.boundedAt = size;
+  const trimmed = boundVoid(intake);
+  if (trimmed.dropped.length > 0) replaceBy(intake, trimmed);
+}
+
+function replaceBy(intake: Intake, { register, unsupported, dropped }: Trimmed): void {
+  intake.register = register;
+  intake.boundedAt = register.byId.size;
+  for (const id of intake.unsupported.keys()) if (!unsupported.has(id)) intake.unsupported.delete(id);
+  for (const id of intake.loud.keys()) if (!unsupported.has(id)) intake.loud.delete(id);
+  intake.dropped.push(...dropped);
+}
+
+function setFull(id: string): Dropped {
+  return { id, code: 'SET_FULL', detail: `the mesh has ${trustOpsMax} trust ops` };
 }
 
 /** Of the proofs against one key only the lowest is kept: it alone can cut, and a thief can make one for every seq. */
@@ -130,6 +172,9 @@ function placeForkProof(intake: Intake, entry: PendingOp, op: ForkProofOp): read
   return [];
 }
 
+/** Growth of a register before its void ops are bounded anew. */
+const trustVoidStep = 256;
+
 /** An op that a signer approved, its keys read, and where it stands. */
 interface Judged {
   readonly op: SupportedOp | UnsupportedOp;
@@ -137,8 +182,10 @@ interface Judged {
 }
 
 function judge(intake: Intake, op: ApprovedOp | UnreadOp, ancestors: Uint32Array): Result<Judged, DropCode> {
-  if (intake.register.byId.size + intake.unsupported.size >= trustOpsMax)
-    return refuse('SET_FULL', `the mesh has ${trustOpsMax} trust ops`);
+  // Only what may make room for itself is looked at any further.
+  if (isFull(intake) && (op.unsupported !== null || op.body.op !== 'signer-revoke')) {
+    return refuse('SET_FULL', setFull(op.id).detail);
+  }
   const approver = judgeApproval(intake, op, ancestors);
   if (!approver.ok) return approver;
   // Last of all: an op that no signer approved is not worth the reading of its keys.

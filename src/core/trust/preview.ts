@@ -2,6 +2,7 @@
 import { canonicalJson, type JsonObject } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
+import { trustOpsMax } from '../limits.ts';
 import { evaluate, itemState, type Evaluation } from './items.ts';
 import { checkTrustBody, type SupportedOp, type TrustBody } from './op.ts';
 import { admit, ancestryOf, isAncestor, registerOf, wholeView, type Held } from './register.ts';
@@ -9,6 +10,7 @@ import { coversEverything } from './scope.ts';
 import { evaluationOf, headsOf, type DropCode, type TrustSet } from './set.ts';
 import { counts, nameOf } from './standing.ts';
 import { judgeOp } from './validity.ts';
+import { isFull, makeRoom } from './void.ts';
 
 /**
  * Why an op should not be signed: what it would be dropped with; PENDING: it names an op that is not held here; the
@@ -21,6 +23,10 @@ export function previewOp(set: TrustSet, body: TrustBody): Result<true, PreviewF
   const placed = placeIn(set, body);
   if (!placed.ok) return placed;
   const { held, evaluation } = placed.value;
+  if (!hasRoom(set, held)) {
+    const detail = `the mesh has ${trustOpsMax} trust ops; room is made by the revocation of a signer that leaves out most of that signer's: memctl signer revoke NAME --void all`;
+    return refuse('SET_FULL', detail);
+  }
   if (!counts(evaluation.standing, held)) {
     return refuse('NO_EFFECT', `a revocation of ${body.by.signer} that it does not know would void it`);
   }
@@ -54,6 +60,21 @@ export function headsWithout(set: TrustSet, leaveOut: readonly string[]): readon
   const out = leaveOut.flatMap((id) => set.held.get(id) ?? []);
   const counted = [...set.held.values()].filter((held) => counts(evaluation.standing, held));
   return headsOf(counted.filter((held) => !out.some((other) => other === held || isAncestor(other, held))));
+}
+
+/**
+ * `prev` of a revocation that knows nothing but who its approver and its target are. Hosts whose sets are full of what one
+ * signer made hold different ops; whoever holds an op of that signer has its add, so the revocation counts there. Pure.
+ */
+export function headsOfSigners(set: TrustSet, names: readonly string[]): readonly string[] {
+  const evaluation = evaluationOf(set);
+  if (evaluation === undefined) return [];
+  return headsOf(names.flatMap((name) => itemState(evaluation, `signer:${name}`).holder ?? []));
+}
+
+function hasRoom({ meshId, held, unsupported }: TrustSet, next: Held): boolean {
+  const all = { meshId, register: registerOf(held.values()), unsupported: new Map(unsupported) };
+  return !isFull(all) || (next.op.body.op === 'signer-revoke' && makeRoom(all, next.op, next) !== undefined);
 }
 
 /** The op in its place among the others, as if approved, if it would be valid. Pure. */

@@ -2,10 +2,10 @@
  * Bound on void ops. A revoked signer, or a thief with that key, can make valid ops without end from old ancestors; none of
  * them counts. The lowest ids are kept, so that every host keeps the same ones. Source: docs/fold.md T1.
  */
-import { trustVoidMax } from '../limits.ts';
+import { trustOpsMax, trustVoidMax } from '../limits.ts';
 import type { Intake } from './intake.ts';
 import { evaluate, type Evaluation } from './items.ts';
-import type { UnsupportedOp } from './op.ts';
+import type { SupportedOp, UnsupportedOp } from './op.ts';
 import {
   admit,
   ancestorsOfAll,
@@ -19,9 +19,13 @@ import {
   type Held,
   type Principal,
   type Register,
+  type Standpoint,
 } from './register.ts';
 import type { Dropped } from './set.ts';
 import { counts, isActive } from './standing.ts';
+
+/** What is bounded: the valid ops, and those of later versions. */
+export type Bounded = Pick<Intake, 'meshId' | 'register' | 'unsupported'>;
 
 export interface Trimmed {
   readonly register: Register;
@@ -31,8 +35,18 @@ export interface Trimmed {
   readonly quiet: ReadonlySet<string>;
 }
 
-/** What is kept of an intake: every counted op with all its ancestors, and a bounded number of others per signer. */
-export function trimVoid({ meshId, register, unsupported }: Intake): Trimmed {
+/**
+ * What is kept of an intake: every counted op with all its ancestors, and a bounded number of others per signer. What rests
+ * on a void op that is not kept goes with it: a thief could bring both again and again. Pure.
+ */
+export function boundVoid(all: Bounded): Trimmed {
+  const trimmed = trimVoid(all);
+  const isHeld = (id: string): boolean => trimmed.register.byId.has(id);
+  const unsupported = new Map([...trimmed.unsupported].filter(([, { body }]) => body.prev.every(isHeld)));
+  return { ...trimmed, unsupported };
+}
+
+function trimVoid({ meshId, register, unsupported }: Bounded): Trimmed {
   const founder = register.byId.get(meshId);
   if (founder === undefined || register.revokesOf.size === 0)
     return { register, unsupported, dropped: [], quiet: new Set() };
@@ -55,6 +69,22 @@ export function trimVoid({ meshId, register, unsupported }: Intake): Trimmed {
     dropped,
     quiet: new Set(later.flatMap(([id, op]) => (mayCount(evaluation, op) ? [] : [id]))),
   };
+}
+
+/** True iff no op fits beside these, as they are. Pure. */
+export function isFull({ register, unsupported }: Pick<Bounded, 'register' | 'unsupported'>): boolean {
+  return register.byId.size + unsupported.size >= trustOpsMax;
+}
+
+/**
+ * What a full set would be with one more op, or undefined if that is more than a set may hold. A revocation makes room for
+ * itself when what it voids is more than is kept of a revoked signer; so nothing that is made of them passes the bound. Pure.
+ */
+export function makeRoom(full: Bounded, op: SupportedOp, place: Standpoint): Trimmed | undefined {
+  const register = registerOf(full.register.byId.values());
+  admit(register, op, place);
+  const trimmed = boundVoid({ ...full, register });
+  return trimmed.register.byId.size + trimmed.unsupported.size > trustOpsMax ? undefined : trimmed;
 }
 
 /**

@@ -95,6 +95,13 @@ describe('trust keeper: drafts', () => {
     expect(kept.charter.policy.has('index.lines')).toBe(true);
   });
 
+  test('a revocation may leave out all that its target did, and name nothing that other hosts may lack', async () => {
+    const theirs = policySet(at(dana, [addDana], 5), 'index.lines', 1);
+    const { state } = await stateOf(addBeta, addDana, theirs, hostAdd(at(craig, [theirs], 6), 'gamma', 12));
+    const args = { name: 'dana', marks: {}, leaveOut: 'all' };
+    expect(draftOp(state, { op: 'signer-revoke', args, key: approverOf(craig).key }).prev).toEqual([addDana.id]);
+  });
+
   test('somebody who is no signer any more is not drafted for', async () => {
     const { state } = await stateOf(addBeta, addDana, signerRevoke(at(craig, [addDana]), 'dana'));
     const request = { op: 'policy-set', args: { key: 'k', value: 1 }, key: approverOf(dana).key } as const;

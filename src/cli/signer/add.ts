@@ -29,7 +29,8 @@ export function addCommand(cli: Cli): Command {
       'after',
       `
 Compare the words with the person whose key it is. Scopes: * is every subject, 'ssh-route/*' those of a class; charter
-lets the signer add and revoke hosts and signers, purge lets events be purged. Nobody can grant what they have not.
+lets the signer add and revoke hosts and signers, purge (with *) lets events be purged. Nobody can grant what they have
+not.
 Examples:
   memctl signer add dana.pub --as dana
   memctl signer add dana.pub --as dana --scopes '*,charter,purge'`,

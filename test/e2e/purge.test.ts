@@ -203,9 +203,9 @@ describe('a purge on one host', { timeout: 90_000 }, () => {
     for (const [name, scopes] of [
       ['without-purge', '*,charter'],
       ['narrow', 'endpoint/*,purge'],
-    ]) {
+    ] as const) {
       execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', `${key}-${name}`]);
-      await alpha.json('signer', 'add', `${key}-${name}.pub`, '--as', name, '--scopes', scopes ?? '', '--yes');
+      await alpha.json('signer', 'add', `${key}-${name}.pub`, '--as', name, '--scopes', scopes, '--yes');
       const run = ['purge', other, '--reason', 'mistake', '--yes', '--key', `${key}-${name}`];
       expect(await alpha.refused(6, run)).toMatchObject({
         code: 'SIGNER_SCOPE',

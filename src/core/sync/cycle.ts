@@ -39,6 +39,7 @@ export function startCycle(turn: Turn, peer: string, asked: NextCycle): void {
     todo: undefined,
     waits: new Map(),
     viewsDone: false,
+    trust: '',
     draft: emptyDraft,
   };
   const cycle: Cycle = { number, deadlineAt, headsOnly, views, tokens, ...fresh };

@@ -64,7 +64,7 @@ function wants(turn: Turn, peer: string, { log, offered }: Offer): boolean {
     return false;
   }
   const refused = peerOf(turn, peer).memory.refused.get(log);
-  if (refused?.offer !== offerName(offered) || refused.until <= turn.at) return true;
+  if (refused?.offer !== refusalName(offered, turn.world.trust().hash) || refused.until <= turn.at) return true;
   noteAlarms(turn, peer, [refused.alarm]);
   return false;
 }
@@ -75,7 +75,7 @@ function startFetch(turn: Turn, peer: string, { log, offered }: Offer): void {
   const { number } = cycle;
   const entry = { peer, cycle: number, link: offered.link };
   change(turn, { fetching: new Map(turn.state.fetching).set(log, entry) });
-  changeCycle(turn, peer, { outstanding: true });
+  changeCycle(turn, peer, { outstanding: true, trust: turn.world.trust().hash });
   emit(turn, { kind: 'fetch-log', peer, cycle: number, log, offered, deadlineMs: remainingOf(turn, cycle) });
 }
 
@@ -100,17 +100,22 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `log ${log}: ${failure.detail}` });
 }
 
+/** A purge, a key or a pin that is heard of later may make the same offer good: it was refused under one trust set. */
+function refusalName(offered: HeadsTip, trust: string): string {
+  return `${offerName(offered)} ${trust}`;
+}
+
 /** With an alarm, the offer is not fetched again for a while; without, what was remembered of the log is forgotten. */
 function remember(
   turn: Turn,
   peer: string,
   { log, offered, alarm }: { log: string; offered?: HeadsTip; alarm?: MeshAlarm | undefined },
 ): void {
-  const { memory } = peerOf(turn, peer);
+  const { cycle, memory } = peerOf(turn, peer);
   if (alarm === undefined && !memory.refused.has(log)) return;
   const refused = new Map(memory.refused);
   if (alarm === undefined || offered === undefined) refused.delete(log);
-  else refused.set(log, { offer: offerName(offered), alarm, until: turn.at + refusalForgetMs });
+  else refused.set(log, { offer: refusalName(offered, cycle?.trust ?? ''), alarm, until: turn.at + refusalForgetMs });
   changePeer(turn, peer, { memory: { ...memory, refused } });
 }
 

@@ -43,6 +43,8 @@ export interface Cycle {
   readonly todo: readonly string[] | undefined;
   /** Until when another peer's fetch of the same lines is waited for, by log. */
   readonly waits: ReadonlyMap<string, number>;
+  /** Trust hash when the log under way was asked for. */
+  readonly trust: string;
   /** View journals are wanted whatever else there is; and whether they have been looked at. */
   readonly views: boolean;
   readonly viewsDone: boolean;

@@ -101,6 +101,18 @@ describe('a cycle', () => {
     expect(cycle()).toContain('fetch-log beta beta 2');
   });
 
+  test('what was refused under one trust set is asked for again under the next: a purge may name its hole by then', () => {
+    const bench = syncBench(['beta']);
+    bench.ask(['beta']);
+    bench.heads('beta', { beta: tipOf('12') });
+    const fault = { code: 'LOG_CUT', detail: 'a hole that no purge names' } as const;
+    // The set grew while the log was on its way: it was judged by one or by the other.
+    bench.trust = { hash: hashOf('8'), kept: hashOf('8') };
+    bench.answer('beta', { kind: 'log', log: 'beta', fetched: { lines: 0, fault } });
+    bench.ask(['beta']);
+    expect(short(bench.heads('beta', { beta: tipOf('12') }, hashOf('8')))).toContain('fetch-log beta beta 2');
+  });
+
   test('a bad op is told as long as the branch holds it, also when all that counts was taken from it', () => {
     const bench = syncBench(['beta']);
     const cycle = (trust: string): readonly Effect[] => {

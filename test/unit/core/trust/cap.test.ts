@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { trustOpsMax, trustVoidMax } from '../../../../src/core/limits.ts';
 import { charterOf } from '../../../../src/core/trust/charter.ts';
-import type { TrustOp } from '../../../../src/core/trust/op.ts';
+import type { TrustBody, TrustOp } from '../../../../src/core/trust/op.ts';
 import { headsOfSigners, previewOp } from '../../../../src/core/trust/preview.ts';
 import { addOps, emptyTrustSet, keptHash, keptOps, trustHash, type TrustSet } from '../../../../src/core/trust/set.ts';
 import {
@@ -90,7 +90,7 @@ test('a revocation that names only the signers stands where a full set lacks wha
   expect(there.held.has(honest.id)).toBe(false);
   const prev = headsOfSigners(here, ['craig', 'dana']);
   expect(prev).toEqual([addDana.id]);
-  expect(previewOp(here, revoke.body).ok).toBe(true);
+  expect(previewOp(here, revoke.body as TrustBody).ok).toBe(true);
   const [left, right] = exchanged(addOps(here, [revoke]).set, there, 2);
   expect(trustHash(left)).toBe(trustHash(right));
   expect(charterOf(right).classes.has('tool')).toBe(true);

@@ -110,7 +110,7 @@ test('a revocation that voids too little to make room is refused, before and aft
   const full = filled([addErin, ...flood]);
   for (const useless of [signerRevoke(at(craig, [addErin]), 'erin'), signerRevoke(at(dana, [addErin], 2), 'erin')]) {
     expect(codeOf(full, useless)).toBe('SET_FULL');
-    expect(previewOp(full, useless.body)).toMatchObject({ code: 'SET_FULL' });
+    expect(previewOp(full, useless.body as TrustBody)).toMatchObject({ code: 'SET_FULL' });
   }
 });
 

@@ -137,6 +137,11 @@ function ask(
       answer.on('close', () => resolve({ status: answer.statusCode ?? 0, said: printable(said, 120) }));
     });
     call.on('error', fail);
+    // Unheard, a change of protocol would end the call without a word, and the deadline with it.
+    call.on('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy();
+      resolve({ status: statusCode, said: '' });
+    });
     call.end(body);
   });
 }

@@ -74,6 +74,13 @@ describe('notify: webhook and ntfy', () => {
     ]);
   });
 
+  test('a server that changes the protocol instead of answering is a failure, and ends the wait', async () => {
+    const changing = await serve((request) => {
+      request.socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    await expect(sendMessage(webhook(changing), message)).rejects.toThrow(/answers 101$/);
+  });
+
   test('a refusal, a redirect, silence and an endless answer are failures or ends, in bounded time', async () => {
     const refusing = await serve((_, response) => response.writeHead(403).end('no\u001b[31m entry'));
     await expect(sendMessage(webhook(refusing), message)).rejects.toThrow(/answers 403: no \[31m entry$/);

@@ -73,6 +73,8 @@ describe('a log that is no extension of ours', () => {
     const fork = await writeLog(alpha.repository, text(other), good?.oid ?? '');
     announce(alpha, fork, { seq: 4, link: '1'.repeat(64) });
     await expectRefused(pair);
+    // The proof of this fork is a new trust set, under which it is looked at once more.
+    await expectRefused(pair);
     // The same answer although the commit is not there to be fetched any more.
     git(alpha.repository, 'update-ref', '-d', 'refs/heads/log/alpha');
     const object = join(alpha.repository.objectDir, fork.slice(0, 2), fork.slice(2));

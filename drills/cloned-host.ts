@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { isolated, runMemctl } from './lib/hosts.ts';
-import { alarmsLeft, charterHost, forkAlarms, rootsOf, servedOn } from './lib/recovery.ts';
+import { alarmsOf, charterHost, forkAlarms, rootsOf, servedOn } from './lib/recovery.ts';
 
 export const name = 'cloned-host';
 export const promise =
@@ -93,11 +93,13 @@ async function recovered(context: DrillContext, { alpha, beta, gamma, craig }: H
   context.evidence(`memctl host recover: op ${done.id.slice(0, 12)}, pin ${done.pin.seq}, ${done.unsaid} left unsaid`);
   // The first round brings the op, the second the lines: until a host has heard of it, the other branch is refused.
   for (const host of [alpha, beta, gamma]) await host.ctl('fetch');
+  // Its journal goes on with the new keys; memd would say it within a minute.
+  await beta.json('replay', '--at', 'now');
   for (const host of [alpha, beta, gamma]) await host.json('fetch');
   for (const host of [alpha, beta, gamma]) {
     for (const subject of ['before', ...[1, 2, 3].flatMap((n) => [`beta${n}`, `clone${n}`])])
       context.check(await servedOn(host, `lesson/${subject}`), `${host.name} serves lesson/${subject}`);
-    const left = await alarmsLeft(host);
+    const left = await alarmsOf(host);
     context.check(left.length === 0, `${host.name} alarms no more: ${left.join('; ')}`);
     const verified = await host.json<{ ok: boolean }>('verify', '--deep');
     context.check(verified.ok, `${host.name} verifies`);

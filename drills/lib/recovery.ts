@@ -38,11 +38,8 @@ export async function rootsOf(context: DrillContext, hosts: readonly TestHost[])
   context.evidence(`roots are equal: ${said}`);
 }
 
-/**
- * Alarms that a host raises, but for the view journal of a host that was forked: a fork of a log settles, that of the
- * journal beside it does not yet.
- */
-export async function alarmsLeft(host: TestHost): Promise<readonly string[]> {
+/** Every alarm that a host raises. */
+export async function alarmsOf(host: TestHost): Promise<readonly string[]> {
   const { alarms } = await statusOf(host);
-  return alarms.filter(({ kind }) => kind !== 'VIEW_FORKED').map(({ kind, detail }) => `${kind} ${detail}`);
+  return alarms.map(({ kind, detail }) => `${kind} ${detail}`);
 }

@@ -115,7 +115,7 @@ export function verifyStatement(statement: Statement, cosign: string, key: Uint8
 
 /**
  * Verdict on the line after `before` (null: the first one) in the journal of `host`: it follows, and both signatures are
- * by one of `keys` (32 raw bytes each: a host that was rekeyed has several). Pure.
+ * by one of `keys` (32 raw bytes each: a host that was rekeyed has several). Pure. @returns the index of that key.
  */
 export function judgeViewLine(
   line: ViewLine,
@@ -125,7 +125,7 @@ export function judgeViewLine(
     readonly before: ViewLine | null;
     readonly keys: readonly Uint8Array[];
   },
-): Result<true, ViewChainFault> {
+): Result<number, ViewChainFault> {
   const { before } = at;
   if (line.host !== at.host || line.mesh !== at.mesh) return refuse('VIEW_CHAIN', 'a line of another journal');
   if (line.n !== (before?.n ?? 0) + 1) return refuse('VIEW_CHAIN', `line ${line.n} after line ${before?.n ?? 0}`);
@@ -134,15 +134,46 @@ export function judgeViewLine(
   return verifyViewLine(line, at.keys);
 }
 
-/** Verdict on both signatures of a line: by the same one of `keys` (32 raw bytes each). Pure. */
-export function verifyViewLine(line: ViewLine, keys: readonly Uint8Array[]): Result<true, 'VIEW_SIGNATURE'> {
+/** Verdict on both signatures of a line: by the same one of `keys` (32 raw bytes each). Pure. @returns its index. */
+export function verifyViewLine(line: ViewLine, keys: readonly Uint8Array[]): Result<number, 'VIEW_SIGNATURE'> {
   const signature = decodeBase64(line.sig);
   const message = viewLineMessage(line);
-  const key = keys.find((one) => signature !== undefined && verifyEd25519(one, message, signature));
+  const index = keys.findLastIndex((one) => signature !== undefined && verifyEd25519(one, message, signature));
+  const key = keys[index];
   if (key === undefined) return refuse('VIEW_SIGNATURE', `line ${line.n} is not signed by ${line.host}`);
   return verifyStatement(line, line.cosign, key)
-    ? ok(true)
+    ? ok(index)
     : refuse('VIEW_SIGNATURE', `the co-signature of line ${line.n} does not verify`);
+}
+
+/**
+ * How many of a host's keys (32 raw bytes each, ascending) are too old for the line after `before`: a key that was
+ * replaced says nothing behind a line of its successor. Behind a line of no known key only the newest speaks. Pure.
+ */
+export function keysBehind(before: ViewLine | null, keys: readonly Uint8Array[]): number {
+  if (before === null || keys.length < 2) return 0;
+  const signed = verifyViewLine(before, keys);
+  return signed.ok ? signed.value : keys.length - 1;
+}
+
+/** True for a newest line that is not signed by the newest of the host's keys (ascending): a later key may say another. Pure. */
+export function isOutdatedLine(line: ViewLine, keys: readonly Uint8Array[]): boolean {
+  if (keys.length < 2) return false;
+  const signed = verifyViewLine(line, keys);
+  return !signed.ok || signed.value < keys.length - 1;
+}
+
+/**
+ * Which of two lines of a host is by the later of its keys (ascending): above 0 for `left`, below 0 for `right`, 0 when
+ * neither is. Of a line by no known key nothing is known but that the newest key is later. Pure.
+ */
+export function compareSigners(left: ViewLine, right: ViewLine, keys: readonly Uint8Array[]): number {
+  if (keys.length < 2) return 0;
+  const [one, other] = [verifyViewLine(left, keys), verifyViewLine(right, keys)];
+  const newest = keys.length - 1;
+  if (one.ok && other.ok) return one.value - other.value;
+  if (one.ok) return one.value === newest ? 1 : 0;
+  return other.ok && other.value === newest ? -1 : 0;
 }
 
 type RawHead = readonly [seq: number, link: string];

@@ -25,6 +25,8 @@ export interface JournalShelf {
   readonly isLoaded: () => boolean;
   /** Newest line of every journal, by host. Empty before `load`. */
   readonly tips: ReadonlyMap<string, ViewTip>;
+  /** The lines that `tips` are of. */
+  readonly newest: ReadonlyMap<string, ViewLine>;
   /** Journals that cannot be read here. */
   readonly damaged: ReadonlyMap<string, OperatingError>;
   readonly divergences: Divergences;
@@ -41,6 +43,7 @@ const fineLinesRead: number = statementsKeptMax / 4;
 export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions): JournalShelf {
   const divergences = createDivergences();
   const tips = new Map<string, ViewTip>();
+  const newestLines = new Map<string, ViewLine>();
   const damaged = new Map<string, OperatingError>();
   let published: Statement | undefined;
   let loading: Promise<void> | undefined;
@@ -48,8 +51,13 @@ export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions):
 
   const note = (name: string, newest: ViewLine | undefined): void => {
     const oid = viewCommit(repository, name);
-    if (newest === undefined || oid === null) tips.delete(name);
-    else tips.set(name, { oid, n: newest.n, hash: viewLineHash(newest) });
+    if (newest === undefined || oid === null) {
+      tips.delete(name);
+      newestLines.delete(name);
+    } else {
+      tips.set(name, { oid, n: newest.n, hash: viewLineHash(newest) });
+      newestLines.set(name, newest);
+    }
     if (name === host) published = newest;
     damaged.delete(name);
   };
@@ -85,6 +93,7 @@ export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions):
     },
     isLoaded: () => isLoaded,
     tips,
+    newest: newestLines,
     damaged,
     divergences,
     published: () => published,

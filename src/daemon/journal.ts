@@ -124,10 +124,18 @@ function viewStore(parts: {
   readonly turns: Turns;
 }): ViewStore {
   const { host, shelf, writer, turns } = parts;
+  const turnsOf = new Map<string, Turns>();
   return {
     tip: (name) => shelf.tips.get(name),
+    newest: (name) => shelf.newest.get(name),
     isDamaged: (name) => shelf.damaged.has(name),
-    alone: (name, work) => (name === host ? turns.run(work) : work()),
+    alone(name, work) {
+      if (name === host) return turns.run(work);
+      // Two peers may send the same journal at once.
+      const others = turnsOf.get(name) ?? createTurns();
+      turnsOf.set(name, others);
+      return others.run(work);
+    },
     took(name, lines) {
       shelf.took(name, lines);
       if (name === host) writer.reopen();

@@ -11,22 +11,17 @@ import type { ViewsFetched } from '../core/sync/vocabulary.ts';
 import type { ViewLine } from '../core/view-line.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { printable } from '../store/errors.ts';
+import type { ObjectReader } from '../store/git/reader.ts';
 import { compareAndSwapRef, viewBranch } from '../store/git/refs.ts';
 import { treeError } from '../store/tree-fault.ts';
-import { listCommits, walkCommits } from './commit-chain.ts';
+import { listCommits, walkCommits, type CommitChain } from './commit-chain.ts';
 import { packBounds, type SharedState } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
-import {
-  emptyViewBase,
-  judgeViews,
-  readViewBase,
-  type ViewBase,
-  type ViewExtension,
-  type ViewOwner,
-} from './judge-views.ts';
-import type { MeshNode, ViewStore } from './node.ts';
+import { judgeChain, judgeOther, judgeOwn, type JudgedChain } from './judge-view-chain.ts';
+import { emptyViewBase, readViewBase, type ViewBase, type ViewExtension, type ViewOwner } from './judge-views.ts';
+import { isOutdatedView, type MeshNode, type ViewStore } from './node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
-import { recordingReader, type RecordingReader } from './recording-reader.ts';
+import { recordingReader } from './recording-reader.ts';
 import type { PeerConnection } from './ssh-client.ts';
 import { takeOver } from './take-over.ts';
 
@@ -122,10 +117,10 @@ async function judgeAndTake(
   how: { readonly form: IntakeForm; readonly deadlineMs: number },
 ): Promise<ViewFetched | 'unrelated'> {
   const { node, views, owner, offer, shared } = fetch;
-  const isOwn = owner.host === node.host;
   const isDamaged = views.isDamaged(owner.host);
   const ours = isDamaged ? undefined : views.tip(owner.host);
-  if (ours !== undefined && (ours.oid === offer.oid || ours.n > offer.n)) return ok(true);
+  if (ours !== undefined && (ours.oid === offer.oid || (ours.n > offer.n && !isOutdatedView(node, owner.host))))
+    return ok(true);
   const keep = how.form === 'loose';
   const reader = recordingReader(quarantine.view, { cache: shared.folders, keep, deadlineMs: how.deadlineMs });
   try {
@@ -139,20 +134,33 @@ async function judgeAndTake(
     if (!chain.ok) return refuse('VIEW_CUT', chain.detail);
     if (keep && !chain.value.descends) return 'unrelated';
     const { base, durable } = ours === undefined ? nothing : await readBase(fetch, ours);
-    // What peers hold of our own journal others have built on: it stays, and what we said instead is said again.
-    const start = isOwn && !chain.value.descends ? emptyViewBase : base;
-    const good = await judgeChain(reader, chain.value.commits, { owner, base: start, keep });
-    if (good.taken !== undefined && isMore(good.taken.extension, ours)) {
+    const isOwn = owner.host === node.host;
+    const good = await judge(reader, chain.value, { owner, base, keep, isOwn });
+    if (good.taken !== undefined && (good.replaces === true || isMore(good.taken.extension, ours))) {
       const { commit, extension } = good.taken;
       await takeOver(node.repository, quarantine, keep ? reader.objects(durable) : 'pack');
       const expected = isDamaged ? undefined : (ours?.oid ?? null);
       await compareAndSwapRef(node.repository, { ref: viewBranch(owner.host).ref, expected, next: commit });
       views.took(owner.host, newestOf(extension));
     }
+    // Fewer lines of another journal say nothing, unless they take the place of ours.
+    if (good.fault?.code === 'VIEW_FORKED' && ours !== undefined && ours.n > offer.n) return ok(true);
     return good.fault === undefined ? ok(true) : refuse(good.fault.code, good.fault.detail);
   } finally {
     await reader.close();
   }
+}
+
+async function judge(
+  reader: ObjectReader,
+  { commits, descends }: CommitChain,
+  about: { readonly owner: ViewOwner; readonly base: ViewBase; readonly keep: boolean; readonly isOwn: boolean },
+): Promise<JudgedChain> {
+  const { owner, base, keep } = about;
+  if (about.isOwn && !descends) return judgeOwn(reader, commits, { owner, ours: base.last, keep });
+  const judged = await judgeChain(reader, commits, { owner, base, keep });
+  const isOther = judged.fault?.code === 'VIEW_FORKED' && !descends && !keep;
+  return isOther && base.last !== null ? judgeOther(reader, commits, { owner, ours: base.last }) : judged;
 }
 
 function newestOf({ lines, base }: ViewExtension): readonly ViewLine[] {
@@ -161,38 +169,6 @@ function newestOf({ lines, base }: ViewExtension): readonly ViewLine[] {
 
 function isMore({ base }: ViewExtension, ours: ViewTip | undefined): boolean {
   return base.last !== null && base.last.n >= (ours?.n ?? 1);
-}
-
-interface JudgedChain {
-  readonly taken?: { readonly commit: string; readonly extension: ViewExtension };
-  readonly fault?: { readonly code: ViewFaultCode; readonly detail: string };
-}
-
-/** The last commit at once; if it is not good, one after the other as far as they are. Kept one by one, each is read. */
-async function judgeChain(
-  reader: RecordingReader,
-  commits: readonly string[],
-  about: { readonly owner: ViewOwner; readonly base: ViewBase; readonly keep: boolean },
-): Promise<JudgedChain> {
-  const { owner, keep } = about;
-  const last = commits.at(-1);
-  if (last === undefined) return {};
-  if (!keep) {
-    const whole = await judgeViews(reader, last, { owner, base: about.base });
-    if (whole.ok) return { taken: { commit: last, extension: whole.value } };
-    if (whole.code === 'VIEW_FORKED') return { fault: whole };
-  }
-  let { base } = about;
-  let judged: JudgedChain = {};
-  const lines: ViewLine[] = [];
-  for (const commit of commits) {
-    const next = await judgeViews(reader, commit, { owner, base });
-    if (!next.ok) return { ...judged, fault: { code: next.code, detail: next.detail } };
-    base = next.value.base;
-    lines.push(...next.value.lines);
-    judged = { taken: { commit, extension: { base, lines: lines.slice(-64) } } };
-  }
-  return judged;
 }
 
 /** `durable`: objects of it that need not be written again. */

@@ -6,7 +6,7 @@ import type { Charter } from '../core/trust/charter.ts';
 import type { OfferedOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import { usableUpto } from '../core/trust/usable.ts';
-import type { ViewLine } from '../core/view-line.ts';
+import { isOutdatedLine, type ViewLine } from '../core/view-line.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { OtherSshKeys } from './ssh-client.ts';
@@ -30,6 +30,8 @@ export interface AdmittedLines {
 export interface ViewStore {
   /** Newest line of a journal; undefined for none. */
   tip(host: string): ViewTip | undefined;
+  /** The line that `tip` is of. */
+  newest(host: string): ViewLine | undefined;
   /** True for a copy that cannot be read and is to be taken anew. */
   isDamaged(host: string): boolean;
   /** Does `work` while nobody else moves the branch. */
@@ -145,6 +147,25 @@ export function worldOf(node: MeshNode): World {
     trust: () => node.trust(),
     ...(node.views === undefined
       ? {}
-      : { views: { tip: (host) => node.views?.tip(host), isDamaged: (host) => node.views?.isDamaged(host) === true } }),
+      : {
+          views: {
+            tip: (host) => node.views?.tip(host),
+            isDamaged: (host) => node.views?.isDamaged(host) === true,
+            isOutdated: (host) => isOutdatedView(node, host),
+          },
+        }),
   };
+}
+
+/** True while our copy of a host's view journal ends with a line of a key that the host has replaced since. */
+export function isOutdatedView(node: Pick<MeshNode, 'charter' | 'views'>, host: string): boolean {
+  const newest = node.views?.newest(host);
+  const keys = node.charter().hosts.get(host)?.spans ?? [];
+  return (
+    newest !== undefined &&
+    isOutdatedLine(
+      newest,
+      keys.map(({ key }) => key),
+    )
+  );
 }

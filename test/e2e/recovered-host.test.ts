@@ -37,7 +37,7 @@ const key = (): string => join(bench.folder(), 'config', 'memd', 'operator_ed255
 const status = async (host: BenchHost, subject: string): Promise<string> =>
   (JSON.parse((await host.ctl('recall', subject, '--json')).stdout) as { status: string }).status;
 const alarms = async (host: BenchHost): Promise<readonly string[]> =>
-  (await host.json<Status>('status')).alarms.map(({ kind }) => kind).filter((kind) => kind !== 'VIEW_FORKED');
+  (await host.json<Status>('status')).alarms.map(({ kind }) => kind);
 const fetchAll = async (...hosts: readonly BenchHost[]): Promise<void> => {
   for (const host of hosts) await host.ctl('fetch');
 };

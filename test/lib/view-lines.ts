@@ -11,7 +11,12 @@ export function viewKey(host: string): SigningKey {
 }
 
 /** The line after `before`, a minute later, with what is given changed. */
-export function nextViewLine(host: string, before: ViewLine | null, changes: Partial<ViewLineParts> = {}): ViewLine {
+export function nextViewLine(
+  host: string,
+  before: ViewLine | null,
+  changes: Partial<ViewLineParts> = {},
+  key: SigningKey = viewKey(host),
+): ViewLine {
   const n = (before?.n ?? 0) + 1;
   const link = sha256Hex(`link ${n}`);
   const parts: ViewLineParts = {
@@ -27,7 +32,7 @@ export function nextViewLine(host: string, before: ViewLine | null, changes: Par
     views: new Map([['operator', sha256Hex('views')]]),
     ...changes,
   };
-  return buildViewLine(parts, (message) => signEd25519(viewKey(host), message));
+  return buildViewLine(parts, (message) => signEd25519(key, message));
 }
 
 /** So many lines from the first on. */

@@ -38,12 +38,17 @@ function wantedViews(turn: Turn, peer: string, { views = {} }: Heads): ReadonlyM
   return wanted;
 }
 
-/** More lines than are here, or, of the host itself, other notes beside the same lines. */
+/**
+ * More lines than are here, or, of the host itself, other notes beside the same lines. What a rekeyed host says with its
+ * new key takes the place of another journal of it however short it is, so until that is here any other one is asked for.
+ */
 function isNews({ world }: Turn, peer: string, { host, offered }: { host: string; offered: ViewTip }): boolean {
   if (world.views?.isDamaged(host) === true) return true;
   const ours = world.views?.tip(host);
   if (ours === undefined || offered.n > ours.n) return true;
-  if (offered.n < ours.n || offered.oid === ours.oid) return false;
+  if (offered.oid === ours.oid) return false;
+  if (offered.hash !== ours.hash && world.views?.isOutdated(host) === true) return true;
+  if (offered.n < ours.n) return false;
   return host === peer || (host === world.host && offered.hash !== ours.hash);
 }
 

@@ -44,6 +44,8 @@ export interface World {
     readonly tip: (host: string) => ViewTip | undefined;
     /** True for a copy that cannot be read and is to be taken anew. */
     readonly isDamaged: (host: string) => boolean;
+    /** Our copy ends with a line of a key that the host has replaced since. */
+    readonly isOutdated: (host: string) => boolean;
   };
 }
 

@@ -95,8 +95,8 @@ describe('a journal', () => {
   test('goes on by number and hash, and by nothing else', () => {
     const one = signed();
     const two = signed({ n: 2, prev: viewLineHash(one) });
-    expect(judgeViewLine(one, first)).toEqual({ ok: true, value: true });
-    expect(judgeViewLine(two, { ...first, before: one })).toEqual({ ok: true, value: true });
+    expect(judgeViewLine(one, first)).toEqual({ ok: true, value: 0 });
+    expect(judgeViewLine(two, { ...first, before: one })).toEqual({ ok: true, value: 0 });
     expect(judgeViewLine(two, first)).toMatchObject({ ok: false, code: 'VIEW_CHAIN' });
     const skipping = signed({ n: 3, prev: viewLineHash(one) });
     expect(judgeViewLine(skipping, { ...first, before: one })).toMatchObject({ ok: false, code: 'VIEW_CHAIN' });

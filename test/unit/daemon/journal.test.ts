@@ -154,8 +154,8 @@ describe('the view journal', () => {
     expect([...second.heads]).toEqual([[host, { seq: 2, link: linkOf(2) }]]);
     expect([...second.views.keys()]).toEqual(['all', 'operator', 'web']);
     const { meshId } = world.mesh.fold.charter;
-    expect(judgeViewLine(first, { host, mesh: meshId, before: null, keys })).toEqual({ ok: true, value: true });
-    expect(judgeViewLine(second, { host, mesh: meshId, before: first, keys })).toEqual({ ok: true, value: true });
+    expect(judgeViewLine(first, { host, mesh: meshId, before: null, keys })).toEqual({ ok: true, value: 0 });
+    expect(judgeViewLine(second, { host, mesh: meshId, before: first, keys })).toEqual({ ok: true, value: 0 });
   });
 
   test('is written at once for a park, else a minute after the last line; the fine journal has every second', async () => {

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { publicKeyOf } from '../../../src/crypto/ed25519.ts';
 import { viewNotesBytesMax } from '../../../src/core/limits.ts';
 import type { ViewLine } from '../../../src/core/view-line.ts';
-import { emptyViewBase, judgeViews, readViewBase, type ViewBase } from '../../../src/mesh/judge-views.ts';
+import { judgeOther, judgeOwn, type JudgedChain } from '../../../src/mesh/judge-view-chain.ts';
+import {
+  emptyViewBase,
+  judgeViews,
+  readViewBase,
+  type ViewBase,
+  type ViewOwner,
+} from '../../../src/mesh/judge-views.ts';
 import { realDisk } from '../../../src/store/disk.ts';
 import { encodeCommit, encodeObject, encodeTree, type TreeEntry } from '../../../src/store/git/object-id.ts';
 import { writeObjects } from '../../../src/store/git/objects.ts';
@@ -42,10 +49,14 @@ async function plant(
   return commit.oid;
 }
 
-async function judge(repository: Repository, commit: string, base: ViewBase = emptyViewBase): Promise<unknown> {
+async function judge(
+  repository: Repository,
+  commit: string,
+  { base = emptyViewBase, by = owner }: { base?: ViewBase; by?: ViewOwner } = {},
+): Promise<unknown> {
   const reader = openReader(repository);
   try {
-    const judged = await judgeViews(reader, commit, { owner, base });
+    const judged = await judgeViews(reader, commit, { owner: by, base });
     if (!judged.ok) return `${judged.code}: ${judged.detail}`;
     return { last: judged.value.base.last?.n, lines: judged.value.lines.length };
   } finally {
@@ -64,7 +75,102 @@ async function baseAt(repository: Repository, commit: string): Promise<ViewBase>
   }
 }
 
+/** Keys of a host that was rekeyed twice, oldest first. */
+const rekeys = [viewKey('beta'), viewKey('beta, rekeyed'), viewKey('beta, rekeyed again')];
+const rekeyed = { ...owner, keys: rekeys.map((key) => publicKeyOf(key)) };
+
+/** A journal that says `rules`, a line for each of these keys (0: the oldest). */
+function signedLines(by: readonly number[], rules = 1): readonly ViewLine[] {
+  const lines: ViewLine[] = [];
+  for (const index of by) lines.push(nextViewLine('beta', lines.at(-1) ?? null, { rules }, rekeys[index]));
+  return lines;
+}
+
+/** What becomes of journal `theirs`, of which the host with these lines holds another one. */
+async function against(
+  theirs: readonly string[],
+  ours: readonly ViewLine[],
+  { isOwn = false, keys = rekeyed.keys } = {},
+): Promise<string> {
+  const repository = await repositoryOf();
+  const commits = [await plant(repository, theirs)];
+  const reader = openReader(repository);
+  const last = ours.at(-1);
+  if (last === undefined) throw new Error('ours has lines');
+  const about = { owner: { ...rekeyed, keys }, ours: last, keep: false };
+  try {
+    return told(await (isOwn ? judgeOwn : judgeOther)(reader, commits, about));
+  } finally {
+    await reader.close();
+  }
+}
+
+function told({ taken, replaces = false, fault }: JudgedChain): string {
+  if (taken !== undefined) return `line ${taken.extension.base.last?.n}${replaces ? ' replaces' : ''}`;
+  return fault?.code ?? 'left';
+}
+
+const textsOf = (lines: readonly ViewLine[]): readonly string[] => lines.map(({ text }) => text);
+
+describe('another view journal of a host that was rekeyed', () => {
+  test('takes the place of ours when a later key signed its newest line, however short it is', async () => {
+    expect(await against(textsOf(signedLines([0, 1], 2)), signedLines([0, 0, 0, 0]))).toBe('line 2 replaces');
+    expect(await against(textsOf(signedLines([0, 1, 2], 2)), signedLines([0, 1, 1, 1]))).toBe('line 3 replaces');
+  });
+
+  test('stays an alarm with equal keys, and is left in silence with an older one, however long it is', async () => {
+    expect(await against(textsOf(signedLines([0, 0, 0], 2)), signedLines([0]))).toBe('VIEW_FORKED');
+    expect(await against(textsOf(signedLines([0, 1, 1], 2)), signedLines([1]))).toBe('VIEW_FORKED');
+    expect(await against(textsOf(signedLines([0, 0, 0], 2)), signedLines([1]))).toBe('left');
+    const keys = rekeyed.keys.slice(0, 1);
+    expect(await against(textsOf(signedLines([0, 0], 2)), signedLines([0]), { keys })).toBe('VIEW_FORKED');
+  });
+
+  test('is judged whole: a bad line before the later key, or a newest line that nobody signed, replaces nothing', async () => {
+    const [first, second, third] = textsOf(signedLines([0, 0, 1], 2));
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three lines');
+    expect(await against([first, third], signedLines([0]))).toBe('VIEW_FORKED');
+    expect(await against([first, second.replace('"rules":2', '"rules":3'), third], signedLines([0]))).toBe(
+      'VIEW_FORKED',
+    );
+    expect(await against([first, second, third.replace('"rules":2', '"rules":3')], signedLines([0]))).toBe(
+      'VIEW_FORKED',
+    );
+    expect(await against(['{}'], signedLines([0]))).toBe('VIEW_FORKED');
+    expect(await against(textsOf(signedLines([1, 0, 2], 2)), signedLines([1]))).toBe('VIEW_FORKED');
+  });
+
+  test('stands behind ours only by the newest key when no known key signed ours', async () => {
+    const unknown = [nextViewLine('beta', null, {}, viewKey('nobody'))];
+    expect(await against(textsOf(signedLines([1], 2)), unknown)).toBe('VIEW_FORKED');
+    expect(await against(textsOf(signedLines([2], 2)), unknown)).toBe('line 1 replaces');
+  });
+
+  test('of our own is never taken with an older key than ours, else as ever', async () => {
+    const isOwn = true;
+    expect(await against(textsOf(signedLines([0, 0, 0], 2)), signedLines([0, 1]), { isOwn })).toBe('left');
+    expect(await against(textsOf(signedLines([0, 0, 0], 2)), signedLines([0, 0]), { isOwn })).toBe('line 3');
+    expect(await against(textsOf(signedLines([0, 1], 2)), signedLines([0, 0]), { isOwn })).toBe('line 2 replaces');
+  });
+});
+
 describe('a fetched view journal', () => {
+  test('of a rekeyed host goes on with the same key or a later one; an older key adds nothing behind it', async () => {
+    const repository = await repositoryOf();
+    const by = rekeyed;
+    const held = await baseAt(repository, await plant(repository, textsOf(signedLines([0, 1]))));
+    expect(await judge(repository, await plant(repository, textsOf(signedLines([0, 0, 1, 1, 2]))), { by })).toEqual({
+      last: 5,
+      lines: 5,
+    });
+    const old = /^VIEW_CUT: line 3 is signed by an old key of beta, behind a later one \(VIEW_SIGNATURE\)/;
+    const stolen = await plant(repository, textsOf(signedLines([0, 1, 0])));
+    expect(await judge(repository, stolen, { by })).toMatch(old);
+    expect(await judge(repository, stolen, { by, base: held })).toMatch(old);
+    const on = await plant(repository, textsOf(signedLines([0, 1, 2])));
+    expect(await judge(repository, on, { by, base: held })).toEqual({ last: 3, lines: 1 });
+  });
+
   test('is good from nothing, and on top of any part of it that is held', async () => {
     const repository = await repositoryOf();
     const lines = viewLines('beta', 45);
@@ -74,7 +180,7 @@ describe('a fetched view journal', () => {
     for (const held of parts) {
       const other = await repositoryOf();
       const base = await baseAt(other, await journalOf(other, lines.slice(0, held)));
-      expect(await judge(repository, whole, base)).toEqual({ last: 45, lines: 45 - held });
+      expect(await judge(repository, whole, { base })).toEqual({ last: 45, lines: 45 - held });
     }
   }, 30_000);
 
@@ -86,10 +192,10 @@ describe('a fetched view journal', () => {
       const forked = lines.slice(0, kept);
       while (forked.length < 25) forked.push(nextViewLine('beta', forked.at(-1) ?? null, { rules: 2 }));
       const other = await repositoryOf();
-      expect(await judge(other, await journalOf(other, forked), base)).toMatch(/^VIEW_FORKED/);
+      expect(await judge(other, await journalOf(other, forked), { base })).toMatch(/^VIEW_FORKED/);
     }
     const short = await repositoryOf();
-    expect(await judge(short, await journalOf(short, lines.slice(0, 19)), base)).toMatch(/^VIEW_FORKED/);
+    expect(await judge(short, await journalOf(short, lines.slice(0, 19)), { base })).toMatch(/^VIEW_FORKED/);
   }, 30_000);
 
   test('with a line that is none, of another host, out of order, or signed by somebody else is cut', async () => {

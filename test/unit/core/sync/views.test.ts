@@ -13,6 +13,8 @@ const tip = (n: number, digit = 'a'): ViewTip => ({ oid: digit.repeat(40), n, ha
 interface Bench {
   readonly held: Map<string, ViewTip>;
   readonly damaged: Set<string>;
+  /** Hosts that were rekeyed since the line that is held. */
+  readonly outdated: Set<string>;
   at: number;
   tell(event: SyncEvent): readonly Effect[];
   /** A cycle with a peer up to its answer, which holds these journals, and no log that is not here. */
@@ -26,6 +28,7 @@ function open(peers: readonly string[] = ['beta', 'gamma']): Bench {
   const bench: Bench = {
     held: new Map(),
     damaged: new Set(),
+    outdated: new Set(),
     at: 0,
     tell(event) {
       const done = step(state, { at: bench.at, world, event });
@@ -57,7 +60,11 @@ function open(peers: readonly string[] = ['beta', 'gamma']): Bench {
     isDamaged: () => false,
     goodUpto: () => 0,
     trust: () => ({ hash: hashOf('7'), kept: hashOf('7') }),
-    views: { tip: (host) => bench.held.get(host), isDamaged: (host) => bench.damaged.has(host) },
+    views: {
+      tip: (host) => bench.held.get(host),
+      isDamaged: (host) => bench.damaged.has(host),
+      isOutdated: (host) => bench.outdated.has(host),
+    },
   };
   return bench;
 }
@@ -126,6 +133,22 @@ describe('view journals in a cycle', () => {
     mended.held.set('beta', tip(3));
     mended.damaged.add('beta');
     expect(wanted(mended.cycle('beta', { beta: tip(3) }))).toEqual(['beta']);
+  });
+
+  test('of a host that was rekeyed since are asked for however short, until a line of the new key is here', () => {
+    const bench = open();
+    bench.held.set('gamma', tip(3));
+    const shorter = { gamma: tip(2, 'b') };
+    expect(wanted(bench.cycle('beta', shorter, { views: true }))).toEqual([]);
+    bench.outdated.add('gamma');
+    const asked = bench.cycle('beta', shorter, { views: true });
+    expect(wanted(asked)).toEqual(['gamma']);
+    bench.tell({ kind: 'views', peer: 'beta', cycle: lastCycle(asked), fetched: good });
+    expect(wanted(bench.cycle('beta', { gamma: tip(3, 'b') }, { views: true }))).toEqual(['gamma']);
+    const same = open();
+    same.held.set('gamma', tip(3));
+    same.outdated.add('gamma');
+    expect(wanted(same.cycle('beta', { gamma: { ...tip(3), oid: 'c'.repeat(40) } }, { views: true }))).toEqual([]);
   });
 
   test('of this host itself are taken when a peer holds more of them, or another line', () => {

@@ -158,7 +158,6 @@ export function keysBehind(before: ViewLine | null, keys: readonly Uint8Array[])
 
 /** True for a newest line that is not signed by the newest of the host's keys (ascending): a later key may say another. Pure. */
 export function isOutdatedLine(line: ViewLine, keys: readonly Uint8Array[]): boolean {
-  if (keys.length < 2) return false;
   const signed = verifyViewLine(line, keys);
   return !signed.ok || signed.value < keys.length - 1;
 }
@@ -168,7 +167,6 @@ export function isOutdatedLine(line: ViewLine, keys: readonly Uint8Array[]): boo
  * neither is. Of a line by no known key nothing is known but that the newest key is later. Pure.
  */
 export function compareSigners(left: ViewLine, right: ViewLine, keys: readonly Uint8Array[]): number {
-  if (keys.length < 2) return 0;
   const [one, other] = [verifyViewLine(left, keys), verifyViewLine(right, keys)];
   const newest = keys.length - 1;
   if (one.ok && other.ok) return one.value - other.value;

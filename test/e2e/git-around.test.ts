@@ -188,6 +188,8 @@ test.skipIf(process.getuid?.() !== 0)(
 test.skipIf(process.getuid?.() !== 0)(
   'B13 (needs root): a repository that changes hands under a running memd is refused to peers, and said so',
   async () => {
+    // A beta that watched would have it before the repository changes hands.
+    await beta.stop();
     await alpha.json('lesson', 'lesson/handed', 'over');
     chownSync(alpha.repository, 12_345, 12_345);
     const fetched = JSON.parse((await beta.ctl('fetch', 'alpha', '--json')).stdout) as {

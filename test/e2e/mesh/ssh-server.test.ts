@@ -230,9 +230,7 @@ describe('what is refused', () => {
     const env = { GIT_SSH_COMMAND: ['ssh', ...rig.sshOptions()].join(' ') };
     const refs = await run('git', ['ls-remote', `ssh://memd@127.0.0.1:${rig.server.port}/log`], env);
     expect(refs).toMatchObject({ code: 128, stdout: '' });
-    expect(rig.notes.map(({ code, detail }) => `${code} ${detail}`)).toContain(
-      'LOGIN_REFUSED host beta was revoked by signer craig, trust op abababababab: the mesh takes nothing more from it',
-    );
+    expect(rig.notes.map(({ code, detail }) => `${code} ${detail}`)).toContain('LOGIN_REFUSED host beta was revoked');
     rig.hosts.set('beta', { ...charterEntry(beta), status: 'forked' });
     expect((await rig.ssh(target, 'memd heads')).code).toBe(0);
   });

@@ -4,6 +4,7 @@ import { createFold, foldLines, readState, subjectsOf } from '../../core/fold/fo
 import type { VerifiedLine } from '../../core/log.ts';
 import { checkDatabase } from '../../store/database-check.ts';
 import { checkObjects } from '../../store/git/maintenance.ts';
+import { listViews } from '../../store/git/refs.ts';
 import { checkPlainCopy } from '../../store/plain-copies.ts';
 import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
@@ -41,7 +42,8 @@ export async function verify(engine: Engine, options: Options): Promise<VerifyJs
     const before = momentOf(engine);
     const report = await engine.gate.use(() => verifyOnce(engine, options));
     const after = momentOf(engine);
-    if (report.ok || (after.held === before.held && after.held === after.onDisk)) return report;
+    const stood = after.held === before.held && after.views === before.views;
+    if (report.ok || (stood && after.held === after.onDisk)) return report;
   }
   return engine.alone(async () => {
     await engine.beliefs.settle();
@@ -49,14 +51,24 @@ export async function verify(engine: Engine, options: Options): Promise<VerifyJs
   });
 }
 
-/** What this host holds and what its branches say: they differ while an append or a fetch is between its two steps. */
-function momentOf(engine: Engine): { readonly held: string; readonly onDisk: string } {
+interface Moment {
+  readonly held: string;
+  readonly onDisk: string;
+  readonly views: string;
+}
+
+/**
+ * What this host holds and what its branches say: they differ while an append or a fetch is between its two steps. View
+ * journals move by themselves, and git calls a commit missing that came after it had listed the objects.
+ */
+function momentOf(engine: Engine): Moment {
   const { beliefs, repository } = engine;
   const trust = engine.trust();
   const { hash, charter } = trust;
   const text = (oids: Readonly<Record<string, string>>): string =>
     JSON.stringify([hash, ...[...charter.hosts.keys()].map((log) => oids[log] ?? null)]);
-  return { held: text(beliefs.book.oids()), onDisk: text(commitsOnDisk(repository, trust)) };
+  const views = JSON.stringify([...listViews(repository)]);
+  return { held: text(beliefs.book.oids()), onDisk: text(commitsOnDisk(repository, trust)), views };
 }
 
 async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<VerifyJson> {

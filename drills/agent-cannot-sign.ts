@@ -1,4 +1,5 @@
 /** What a program without a person can do with a signer's key: through memctl nothing; past memctl what ssh allows it. */
+import { requireEqual } from './lib/agreement.ts';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,15 +7,7 @@ import { canonicalJson, type JsonObject } from '../src/crypto/canonical.ts';
 import { armorToBlob } from '../src/crypto/sshsig.ts';
 import { stamped } from '../test/lib/hosts-forge.ts';
 import { openApi } from './lib/api.ts';
-import {
-  makePerson,
-  requireEqual,
-  requireServed,
-  signText,
-  startMesh,
-  type AuthorityMesh,
-  type Person,
-} from './lib/authority.ts';
+import { makePerson, requireServed, signText, startMesh, type AuthorityMesh, type Person } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge, isolated } from './lib/hosts.ts';
 import { askMcpForTools } from './lib/mcp-tools.ts';

@@ -1,5 +1,6 @@
 /** What a host with its own key, and anybody with a wrong key, can put into a log: nothing of it is served anywhere. */
 import type { JsonObject } from '../src/crypto/canonical.ts';
+import { requireEqual } from './lib/agreement.ts';
 import { stamped, type Forged } from '../test/lib/hosts-forge.ts';
 import {
   alarmsOf,
@@ -8,7 +9,6 @@ import {
   lineIn,
   makePerson,
   requireAlarm,
-  requireEqual,
   requireServed,
   requireWithheld,
   signOnAlpha,

@@ -1,12 +1,12 @@
 /** What a person signed: no unsigned and no delegated word of another host changes what is served. */
 import type { JsonObject } from '../src/crypto/canonical.ts';
+import { requireEqual } from './lib/agreement.ts';
 import { stamped } from '../test/lib/hosts-forge.ts';
 import {
   alarmsOf,
   lineIn,
   recall,
   requireAlarm,
-  requireEqual,
   requireServed,
   signOnAlpha,
   startMesh,

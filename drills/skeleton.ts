@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { viewNames } from '../src/core/views/render.ts';
+import { requireEqual } from './lib/agreement.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge, enrol, layHost, type TestHost } from './lib/hosts.ts';
 
@@ -119,19 +119,6 @@ async function requireParked(context: DrillContext, hosts: Hosts): Promise<void>
     context.check(index.includes(subject), `the index of ${host.name} names the unresolved subject`);
   }
   context.evidence('parked on alpha, beta and gamma; both sides named; neither served');
-}
-
-async function requireEqual(context: DrillContext, hosts: Hosts): Promise<void> {
-  const roots = await Promise.all(hosts.map(async (host) => (await host.json<{ root: string }>('status')).root));
-  context.check(new Set(roots).size === 1, `roots are equal: ${roots.join(' ')}`);
-  for (const view of viewNames) {
-    const files = hosts.map((host) => readFileSync(join(host.home, 'views', 'operator', view)));
-    context.check(
-      files.every((file) => files[0]?.equals(file)),
-      `${view} is the same, byte for byte, on all hosts`,
-    );
-  }
-  context.evidence(`root ${roots[0]?.slice(0, 16)} on all three; ${viewNames.join(', ')} byte-identical`);
 }
 
 async function thirdHostTries(context: DrillContext, hosts: Hosts, sides: readonly string[]): Promise<void> {

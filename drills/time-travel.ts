@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stamped } from '../test/lib/hosts-forge.ts';
-import { requireEqual, startMesh, type AuthorityMesh } from './lib/authority.ts';
+import { requireEqual } from './lib/agreement.ts';
+import { startMesh, type AuthorityMesh } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge, type TestHost } from './lib/hosts.ts';
 

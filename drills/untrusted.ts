@@ -1,4 +1,5 @@
 /** What an agent read somewhere and nobody looked at: kept, shown as such, and never an answer until a signer says so. */
+import { requireEqual } from './lib/agreement.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -6,7 +7,6 @@ import {
   eventOf,
   recall,
   requireAlarm,
-  requireEqual,
   requireServed,
   requireWithheld,
   signOnAlpha,

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { armorToBlob } from '../../src/crypto/sshsig.ts';
 import { canonicalJson, type JsonObject } from '../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../src/crypto/hash.ts';
-import { viewNames } from '../../src/core/views/render.ts';
 import { forgeLines, type Forged } from '../../test/lib/hosts-forge.ts';
 import { readLogWithGit } from './check-log.ts';
 import type { DrillContext } from './drill.ts';
@@ -226,18 +225,4 @@ export async function requireAlarm(
     detail = found[0]?.detail ?? '';
   }
   return detail;
-}
-
-/** Requires equal roots and views, byte for byte. */
-export async function requireEqual(context: DrillContext, hosts: readonly TestHost[]): Promise<void> {
-  const roots = await Promise.all(hosts.map(async (host) => (await host.json<{ root: string }>('status')).root));
-  context.check(new Set(roots).size === 1, `roots are equal: ${roots.join(' ')}`);
-  for (const view of viewNames) {
-    const files = hosts.map((host) => readFileSync(join(host.home, 'views', 'operator', view)));
-    context.check(
-      files.every((file) => files[0]?.equals(file)),
-      `${view} is the same, byte for byte, on all hosts`,
-    );
-  }
-  context.evidence(`root ${roots[0]?.slice(0, 16)} on all three; ${viewNames.join(', ')} byte-identical`);
 }

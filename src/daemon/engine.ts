@@ -233,7 +233,7 @@ function openLive(parts: Parts): Live {
   const addressesOf = addressBook({ config, peerBook, charter: () => current.charter });
   const requireWhole = (): void => {
     parts.machine.require();
-    requireOwnLogWhole(beliefs.book, peerBook, ownHome(parts, addressesOf));
+    requireOwnLogWhole(beliefs.book, peerBook, host);
   };
   const queue = openQueue(parts, { keys, beliefs, requireWhole });
   const gate = createObjectGate();
@@ -326,13 +326,6 @@ function closeAll(
 
 async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
   for (const step of steps) await step();
-}
-
-function ownHome(
-  { identity, home }: Parts,
-  addressesOf: Engine['addressesOf'],
-): Parameters<typeof requireOwnLogWhole>[2] {
-  return { host: identity.host, home: home.dir, addressOf: (peer) => addressesOf(peer)[0] };
 }
 
 function openQueue(

@@ -7,50 +7,30 @@
 import { setTimeout } from 'node:timers/promises';
 import { ownLogWaitMs } from '../core/limits.ts';
 import { ownLogFault } from '../core/sync/own-log.ts';
-import { parsePeerAddress, printPeerAddress } from '../mesh/address.ts';
 import type { Peers } from '../mesh/peers.ts';
 import type { Beliefs } from './beliefs.ts';
 import type { LogBook } from './log-book.ts';
 import type { PeerBook } from './peer-book.ts';
 import { Refusal } from './refusal.ts';
 
-interface OwnHome {
-  readonly host: string;
-  /** Its folder. */
-  readonly home: string;
-  readonly addressOf: (peer: string) => string | undefined;
-}
-
 /** Refuses OWN_LOG_BEHIND while the book lacks a line that this host signed and that a peer was seen to hold. */
 export function requireOwnLogWhole(
   book: Pick<LogBook, 'tip' | 'linkAt'>,
   peerBook: Pick<PeerBook, 'proofs'>,
-  own: OwnHome,
+  host: string,
 ): void {
-  const held = { host: own.host, tip: book.tip, linkAt: book.linkAt };
+  const held = { host, tip: book.tip, linkAt: book.linkAt };
   const fault = ownLogFault(held, peerBook.proofs());
   if (fault === undefined) return;
   const { peer, line, ahead } = fault;
-  const seq = book.tip(own.host)?.seq ?? 0;
+  const seq = book.tip(host)?.seq ?? 0;
   throw new Refusal({
     code: 'OWN_LOG_BEHIND',
     message: ahead
       ? `${peer} holds ${line.seq} lines of this host's own log, here are ${seq}: this home was restored or copied, and an append would fork the log`
       : `${peer} holds another line ${line.seq} of this host's own log than this home does: the log was written to in two places`,
-    hint: ahead
-      ? `stop memd, then ${fetchCommand(peer, own)}`
-      : 'docs/operations.md, Restoring; nothing is appended meanwhile',
+    hint: `memctl fetch ${peer} takes what only follows ours; if this stays, the log was written to in two places: memctl host recover`,
   });
-}
-
-/** Stock git, from memd's own server: there is no command of ours for it yet. */
-function fetchCommand(peer: string, { host, home, addressOf }: OwnHome): string {
-  const ssh = `GIT_SSH_COMMAND='ssh -i "${home}/keys/ssh_ed25519" -o IdentitiesOnly=yes'`;
-  // An address may be a peer's hint: nothing but a name and a port gets into a line that people paste into a shell.
-  const parsed = parsePeerAddress(addressOf(peer) ?? '');
-  const place = parsed.ok ? printPeerAddress(parsed.value) : 'ssh://HOST:7422';
-  const url = `${place.replace('ssh://', 'ssh://memd@')}/log`;
-  return `${ssh} git -C "${home}/repo.git" fetch ${url} log/${host}:log/${host}`;
 }
 
 /**

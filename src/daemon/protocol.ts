@@ -1,6 +1,6 @@
 /**
  * The local API: JSON lines on a unix socket. One request a line, `{"id","method","params"}`; one answer a line,
- * `{"id","result"}` or `{"id","error":{"code","message","hint"?,"exit"}}`, and any number of `{"id","progress"}` lines
+ * `{"id","result"}` or `{"id","error":{"code","message","hint"?,"ids"?,"exit"}}`, and any number of `{"id","progress"}` lines
  * before it (an empty one says that the request is still being worked on). Answers may overtake each other; `id` pairs them. Not HTTP: a plain socket costs a hook 5 ms, an HTTP
  * client 30 ms.
  */
@@ -17,6 +17,7 @@ export interface ApiError {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
+  readonly ids?: readonly string[];
   readonly exit: ExitCode;
 }
 

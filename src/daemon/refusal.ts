@@ -67,6 +67,8 @@ export interface RefusalOptions {
   readonly message: string;
   /** The next command or edit. */
   readonly hint?: string;
+  /** Ids that it is about, for a program that goes on from there: nobody reads them out of a sentence. */
+  readonly ids?: readonly string[];
   readonly exit?: ExitCode;
 }
 
@@ -74,6 +76,7 @@ export interface RefusalOptions {
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly hint: string | undefined;
+  readonly ids: readonly string[] | undefined;
   readonly exit: ExitCode;
 
   constructor(options: RefusalOptions) {
@@ -81,6 +84,7 @@ export class Refusal extends Error {
     this.name = 'Refusal';
     this.code = options.code;
     this.hint = options.hint;
+    this.ids = options.ids;
     this.exit = options.exit ?? 1;
   }
 }

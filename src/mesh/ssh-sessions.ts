@@ -179,7 +179,8 @@ function answerWatch(channel: ServerChannel, options: ConnectionOptions): void {
   if (options.watching.size > 0) return refuseChannel(channel, 'watched already');
   options.watching.add(channel);
   channel.on('close', () => options.watching.delete(channel));
-  channel.resume();
+  // Nothing is read of it. Left unread it would never close; read and thrown away it would cost what the peer likes.
+  channel.once('data', () => options.connection.end());
   options.watchers.add(channel, options.socket);
 }
 

@@ -58,17 +58,20 @@ async function signOne(cli: Cli, request: SignRequest, options: SignOptions): Pr
     cli.output.result(signed, () => describeSigned(signed));
     return undefined;
   } catch (error) {
-    const { code, message, hint = '' } = describeError(error);
-    if (code === 'SERVED_CLAIM') return nameReached(request, message, hint);
+    const { code, message, hint = '', ids } = describeError(error);
+    if (code === 'SERVED_CLAIM' && ids !== undefined) return nameReached(request, message, ids);
     say(`${message}${hint === '' ? '' : `\n  next: ${hint}`}`);
     return undefined;
   }
 }
 
 /** What would be reached beyond the park is named by the person, or left, or nothing is done. */
-async function nameReached(request: SignRequest, message: string, hint: string): Promise<SignRequest | undefined> {
+async function nameReached(
+  request: SignRequest,
+  message: string,
+  ids: readonly string[],
+): Promise<SignRequest | undefined> {
   say(message);
-  const ids = /--supersedes ([0-9a-f,]+)/.exec(hint)?.[1]?.split(',') ?? [];
   const { supersedes = [], leave = [] } = request;
   const known = new Set([...supersedes, ...leave]);
   if (ids.every((id) => known.has(id))) return undefined;

@@ -75,6 +75,7 @@ export function reachesServed(reached: readonly Pick<Side, 'id' | 'served' | 'bo
     code: 'SERVED_CLAIM',
     message: `this would replace ${ids[0]} of ${first?.body.host}${more}, which ${why} and was not named; nothing was signed`,
     hint: `to replace it too: --supersedes ${ids.join(',')}; to let it stand beside: --leave ${ids.join(',')}`,
+    ids,
     exit: 6,
   });
 }

@@ -75,6 +75,17 @@ describe('memd watch', () => {
     expect(seen.length, `lines that came: ${seen.join(' ')}`).toBeLessThan(8);
   });
 
+  test('whoever writes into a watch is hung up on: nothing of it is read', async () => {
+    const { server } = await serveAlpha();
+    const client = await logIn(server);
+    const channel = await exec(client, 'memd watch');
+    channel.on('error', () => undefined).resume();
+    const ended = new Promise((resolve) => client.on('error', () => undefined).on('close', () => resolve(undefined)));
+    channel.write('x');
+    await ended;
+    await expect.poll(() => server.connections()).toBe(0);
+  });
+
   test('a line that one host appends is on the others without anybody asking, through a relay too', async () => {
     const nodes = await Promise.all(['alpha', 'beta', 'gamma'].map((name) => startNode(name, { live: true })));
     const [alpha, beta, gamma] = nodes as [TestNode, TestNode, TestNode];

@@ -86,8 +86,8 @@ function delegationSays({ host, key, subjects, kinds, from, upto }: CharterDeleg
 }
 
 /** What a purge makes of an event: its skeleton, and how far its edges reach. Pure. */
-export function purgeSays({ scopes, target }: CharterPurge): JsonValue {
-  return { scopes, target: { ...target } };
+export function purgeSays({ target }: CharterPurge): JsonValue {
+  return { target: { ...target } };
 }
 
 function pinSays({ seq, link }: Pin): JsonValue {

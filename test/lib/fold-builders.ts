@@ -48,10 +48,8 @@ export interface DelegationInput {
   readonly key?: 'first' | 'second';
 }
 
-/** `scopes`: of the signer who purged. */
 export interface PurgeInput {
   readonly target: PurgeSkeleton;
-  readonly scopes?: readonly string[];
 }
 
 /** craig and dana may approve everything, bob only subjects of note/two. */
@@ -85,10 +83,7 @@ export function fakeCharter(input: CharterInput = usualCharter): Charter {
     from: 1,
     ...rest,
   }));
-  const purges = (input.purges ?? []).map(({ target, scopes = ['*'] }) => [
-    target.id,
-    { ...origin, scopes, reason: 'secret', target },
-  ]);
+  const purges = (input.purges ?? []).map(({ target }) => [target.id, { ...origin, reason: 'secret', target }]);
   const classes = Object.entries(input.classes ?? usualCharter.classes).map(([name, fields]) => [
     name,
     { ...origin, description: '', ...fields },

@@ -110,9 +110,8 @@ function randomPurges(random: Random, steps: readonly Step[]): readonly PurgeInp
     const isSigned = isGone || steps.some((step) => step.body === body && step.carriage.sign !== undefined);
     const below = pick(random, ['unsigned', 'unsigned', 'delegated'] as const);
     const level = isSigned && random() < 0.9 ? 'signed' : below;
-    const scopes = random() < 0.6 ? ['*'] : [body.subject];
     const lies = random() < 0.2 ? { supersedes: idsAmong(random, known), basis: idsAmong(random, known) } : {};
-    chosen.set(eventId(body), { target: { ...skeletonOf(body, level), ...lies }, scopes });
+    chosen.set(eventId(body), { target: { ...skeletonOf(body, level), ...lies } });
   }
   return [...chosen].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, purge]) => purge);
 }

@@ -127,13 +127,10 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
         (view.body?.supersedes ?? []).filter((id) => signs(view, eventView(fold, id)?.subject ?? '?')),
       ),
   );
-  for (const { scopes: reach, target } of purged) {
+  for (const { target } of purged) {
     // One that is held for its class or audience does nothing, as before it was purged.
     if (!['assert', 'lesson', 'retract'].includes(target.kind) || fold.nodes.get(target.id)?.held !== null) continue;
-    for (const id of target.supersedes) {
-      const isReached = scopeCovers(reach, eventView(fold, id)?.subject ?? '?');
-      if (isReached && !leadsTo(fold, id, target.id)) dead.add(id);
-    }
+    for (const id of target.supersedes) if (!leadsTo(fold, id, target.id)) dead.add(id);
   }
   const live = said.filter((view) => isClaim(view) && !dead.has(view.id));
   for (const record of readState(fold).records.values()) {

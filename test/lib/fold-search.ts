@@ -148,7 +148,7 @@ function shrink(history: History, check: Check): History {
 function failureText(seed: number, property: string, history: History, check: Check): string {
   const { charter, steps, attack } = history;
   const { revoked, delegations, rekeyed, purges = [] } = charter;
-  const purged = purges.map(({ target, scopes }) => [target.id.slice(0, 6), target.level, scopes]);
+  const purged = purges.map(({ target }) => [target.id.slice(0, 6), target.level]);
   return [
     `${check(history)}`,
     `replay: FOLD_SEED=${seed} FOLD_RUNS=1 npx vitest run test/property/fold.test.ts -t ${property}`,

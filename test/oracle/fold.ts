@@ -31,7 +31,6 @@ export interface OracleDelegation {
 
 /** A purge of one event. */
 export interface OraclePurge {
-  readonly scopes: readonly string[];
   readonly target: {
     readonly [field in 'host' | 'kind' | 'subject' | 'scope' | 'audience' | 'lineage' | 'level']: string;
   } & {
@@ -166,7 +165,7 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     return bearsAny(e) && t.body !== null && (kinds === 'all' || kinds?.includes(t.body.kind) === true);
   };
   const signedFor = (e: Ev, t: Ev): boolean =>
-    (e.purge !== undefined && e.level === 2 && charter.covers(e.purge.scopes, t.subject ?? '')) || // R0.5
+    (e.purge !== undefined && e.level === 2) || // R0.5
     e.lines
       .filter((line) => line.auth !== null && proves(e, line) === 2)
       .map((line) => charter.scopes(line.auth?.signer ?? ''))

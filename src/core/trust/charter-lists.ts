@@ -31,7 +31,7 @@ export function purgesOf(counted: readonly Held[]): ReadonlyMap<string, CharterP
     if (body.op !== 'purge' || !coversEverything(scopes)) continue;
     for (const target of body.targets) {
       if (purges.has(target.id)) continue;
-      purges.set(target.id, { op: op.id, by: body.by, scopes, reason: body.reason, target });
+      purges.set(target.id, { op: op.id, by: body.by, reason: body.reason, target });
     }
   }
   return new Map([...purges].toSorted(([left], [right]) => byText(left, right)));

@@ -84,9 +84,8 @@ export interface CharterDelegation extends Origin {
   readonly upto: number;
 }
 
-/** A purge of one event. `scopes`: of the approver; edges of the purged event reach only subjects that they cover. */
+/** A purge of one event, by a signer who may speak of every subject. */
 export interface CharterPurge extends Origin {
-  readonly scopes: readonly string[];
   readonly reason: string;
   readonly target: PurgeSkeleton;
 }
@@ -105,7 +104,7 @@ export interface CharterAlarm {
 
 /**
  * Every map is in order of name. `name` is that of the mesh, '' while the genesis is not held (then all is empty).
- * `purges`: by event id; only targets whose subject the approver covers, of several ops the lowest id.
+ * `purges`: by event id; of several ops the lowest id.
  */
 export interface Charter {
   readonly meshId: string;

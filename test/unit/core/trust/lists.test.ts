@@ -103,14 +103,13 @@ describe('trust: delegations', () => {
 describe('trust: purges', () => {
   const [one, two] = [skeletonAbout('note/a', 'one'), skeletonAbout('tool/b', 'two')];
 
-  test('a purge gives the skeleton of its targets, the scopes of its approver and a reason', () => {
+  test('a purge gives the skeleton of its targets and a reason', () => {
     const op = purge(at(craig, [genesis]), { targets: [one, two], reason: 'secret' });
     const { purges } = charter(op);
     expect([...purges.keys()]).toEqual([one.id, two.id].toSorted());
     expect(purges.get(one.id)).toEqual({
       op: op.id,
       by: approverOf(craig),
-      scopes: ['*', 'charter', 'purge'],
       reason: 'secret',
       target: one,
     });

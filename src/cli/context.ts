@@ -1,12 +1,12 @@
 /** What every command gets: where the home is, how to say things, and one way to have things done. */
 import { homePaths, resolveHome, socketAddress } from '../store/home.ts';
 import { setTimeout } from 'node:timers/promises';
-import { homeLockWaitMs } from '../core/limits.ts';
 import { connectApi, type ApiConnection } from '../daemon/api-client.ts';
 import type { Answer, Method, Params } from '../daemon/api-types.ts';
 import { configHere, currentFolder } from './here.ts';
 import type { Engine } from '../daemon/engine.ts';
 import { isOperatingError } from '../store/errors.ts';
+import { lockPatience, type LockPatience } from '../store/lock-note.ts';
 import { describeError } from '../daemon/describe-error.ts';
 import type { Output } from './output.ts';
 
@@ -50,11 +50,11 @@ function offline(call: Call): Call {
  */
 async function reach<T>(home: string, output: Output, use: (call: Call) => Promise<T>): Promise<T> {
   const progress = (text: string): void => output.progress(text);
-  const giveUp = Date.now() + homeLockWaitMs;
+  const patience = lockPatience(homePaths(home));
   for (;;) {
     const connection = await connectApi(socketAddress(homePaths(home), currentFolder() ?? home));
     if (connection !== undefined) return askDaemon(connection, progress, use);
-    const engine = await openAlone(home, output, giveUp);
+    const engine = await openAlone(home, output, patience);
     if (engine === 'locked') continue;
     try {
       const { handleRequest } = await import('../daemon/handlers.ts');
@@ -79,7 +79,7 @@ async function askDaemon<T>(
 }
 
 /** Opens the home in this process; `'locked'`, after a moment, while somebody else holds it and there is time left. */
-async function openAlone(home: string, output: Output, giveUp: number): Promise<Engine | 'locked'> {
+async function openAlone(home: string, output: Output, patience: LockPatience): Promise<Engine | 'locked'> {
   const { openEngine } = await import('../daemon/engine.ts');
   const said = await configHere();
   try {
@@ -89,7 +89,7 @@ async function openAlone(home: string, output: Output, giveUp: number): Promise<
     if ('fault' in said) output.note(`note: ${said.fault.message}; every setting has its default`);
     return engine;
   } catch (error) {
-    if (!isOperatingError(error, 'HOME_LOCKED') || Date.now() > giveUp) throw error;
+    if (!isOperatingError(error, 'HOME_LOCKED') || patience.isOver()) throw error;
     await setTimeout(lockPollMs);
     return 'locked';
   }

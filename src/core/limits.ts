@@ -109,8 +109,12 @@ export const apiHeartbeatMs = 5_000;
 export const apiSilenceMs = 60_000;
 /** Requests of one connection that are under way at once; more wait. */
 export const apiRequestsMax = 256;
-/** How long a command without memd, or a memd that starts, waits for whoever holds the home to release it. */
+/**
+ * How long a command without memd, or a memd that starts, waits for whoever holds the home: for one holder, and for all of
+ * them together. Commands that come one after the other are no sign that one of them is stuck.
+ */
 export const homeLockWaitMs = 2_000;
+export const homeLockWaitsMs = 30_000;
 /** Branches of one host that are kept beside its log: the other sides of its forks. */
 export const forkBranchesMax = 64;
 /** How long an append waits until any peer at all has said what it holds, before it is refused. */

@@ -3,7 +3,7 @@
  * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
  */
 import type { Logger } from 'pino';
-import { appendBatchMax, homeLockWaitMs } from '../core/limits.ts';
+import { appendBatchMax } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { ViewTip } from '../core/sync/peer.ts';
 import { peersOf } from '../mesh/node.ts';
@@ -127,7 +127,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const lock = options.daemon
     ? await lockHomeSoon(home, {
         program: 'memd',
-        waitMs: homeLockWaitMs,
         onWait: (owner) => options.log?.info({ owner }, 'waits for whoever is at work in this home'),
       })
     : lockHome(home, { program: 'memctl', now: new Date() });

@@ -1,14 +1,17 @@
 /**
  * The home lock: exactly one process writes to a home. Node has no flock, so an SQLite file is held with BEGIN EXCLUSIVE;
- * the kernel releases it when the process ends, by SIGKILL too. Who holds it stands in a note beside it, for people only:
+ * the kernel releases it when the process ends, by SIGKILL too. Who holds it stands in a note beside it:
  * reading the lock file itself would drop our own lock (POSIX locks end when any descriptor of the file is closed).
  */
 
 import fs from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { diskError, isOperatingError, OperatingError, printable, systemCode } from './errors.ts';
+import { diskError, isOperatingError, OperatingError, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
+import { lockPatience, readLockOwner, type LockOwner, type LockPatience } from './lock-note.ts';
+
+export { readLockOwner, type LockOwner } from './lock-note.ts';
 
 declare const proof: unique symbol;
 
@@ -22,15 +25,6 @@ export interface HomeLock {
 
 /** The lock files that this process holds: one that nobody referred to would be collected, closed, and so given back. */
 const held = new Set<Database.Database>();
-
-/** What the note beside the lock says. */
-export interface LockOwner {
-  readonly pid: number;
-  /** ISO time. */
-  readonly since: string;
-  /** Program name, `memd` or `memctl`. */
-  readonly program: string;
-}
 
 /**
  * Takes the lock at once or not at all.
@@ -58,8 +52,8 @@ export function lockHome(home: Home, options: { program: string; now: Date }): H
 
 export interface LockWait {
   readonly program: string;
-  /** How long whoever holds it is waited for. */
-  readonly waitMs: number;
+  /** How long whoever holds it is waited for; see `lockPatience`. */
+  readonly patience?: LockPatience;
   /** Told once, before the first wait: who holds it, as far as that is known. */
   readonly onWait: (owner: LockOwner | undefined) => void;
 }
@@ -68,13 +62,15 @@ export interface LockWait {
  * The same, but waits for whoever holds it: a command that is nearly done, a memd that is stopping. Fair to nobody.
  * Errors: as `lockHome`, `HOME_LOCKED` only after the wait.
  */
-export async function lockHomeSoon(home: Home, { program, waitMs, onWait }: LockWait): Promise<HomeLock> {
-  const giveUp = performance.now() + waitMs;
+export async function lockHomeSoon(
+  home: Home,
+  { program, onWait, patience = lockPatience(home) }: LockWait,
+): Promise<HomeLock> {
   for (let tries = 0; ; tries += 1) {
     try {
       return lockHome(home, { program, now: new Date() });
     } catch (error) {
-      if (!isOperatingError(error, 'HOME_LOCKED') || performance.now() >= giveUp) throw error;
+      if (!isOperatingError(error, 'HOME_LOCKED') || patience.isOver()) throw error;
       if (tries === 0) onWait(readLockOwner(home));
       await setTimeout(lockPollMs);
     }
@@ -121,18 +117,5 @@ function writeNote(home: Home, owner: LockOwner): void {
     if (diskError(error, 'write', home.lockNote).code !== 'DISK_FULL') throw error;
     // For people only, and on a full disk there is no room for it: memory must stay readable then. No old name is left.
     for (const file of [temporary, home.lockNote]) fs.rmSync(file, { force: true });
-  }
-}
-
-/** Who holds the lock according to the note; undefined when there is none that can be read. */
-export function readLockOwner(home: Home): LockOwner | undefined {
-  try {
-    const note: unknown = JSON.parse(fs.readFileSync(home.lockNote, 'utf8').slice(0, 1_000));
-    if (typeof note !== 'object' || note === null) return undefined;
-    const { pid, since, program } = note as Record<string, unknown>;
-    if (typeof pid !== 'number' || typeof since !== 'string' || typeof program !== 'string') return undefined;
-    return { pid, since: printable(since), program: printable(program) };
-  } catch {
-    return undefined;
   }
 }

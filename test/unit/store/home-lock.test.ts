@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lockHome, lockHomeSoon, readLockOwner } from '../../../src/store/home-lock.ts';
 import type { Home } from '../../../src/store/home.ts';
+import { lockPatience } from '../../../src/store/lock-note.ts';
 import { temporaryHome } from '../../lib/temporary.ts';
 
 const source = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../src/store');
@@ -63,7 +64,7 @@ describe('home lock', () => {
     const home = temporaryHome();
     const first = lockHome(home, options);
     const told: (string | undefined)[] = [];
-    const wait = { program: 'memd', waitMs: 10_000, onWait: (): void => void told.push(readLockOwner(home)?.program) };
+    const wait = { program: 'memd', onWait: (): void => void told.push(readLockOwner(home)?.program) };
     const second = lockHomeSoon(home, wait);
     expect(told).toEqual(['memctl']);
     first.release();
@@ -71,7 +72,9 @@ describe('home lock', () => {
     expect(told).toHaveLength(1);
 
     const third = lockHome(home, options);
-    await expect(lockHomeSoon(home, { ...wait, waitMs: 1 })).rejects.toMatchObject({ code: 'HOME_LOCKED' });
+    await expect(lockHomeSoon(home, { ...wait, patience: { isOver: () => true } })).rejects.toMatchObject({
+      code: 'HOME_LOCKED',
+    });
     third.release();
   });
 
@@ -106,5 +109,43 @@ describe('home lock', () => {
       expect.objectContaining({ code: 'HOME_LOCKED', message: expect.stringContaining('another process') }),
     );
     lock.release();
+  });
+});
+
+describe('patience with a home in use', () => {
+  const holder = (home: Home, pid: number): void =>
+    fs.writeFileSync(home.lockNote, JSON.stringify({ pid, since: '2026-01-02T03:04:05.678Z', program: 'memctl' }));
+
+  test('ends after two seconds with one holder, and begins anew with the next', () => {
+    const home = temporaryHome();
+    let now = 0;
+    const patience = lockPatience(home, () => now);
+    holder(home, 1);
+    expect(patience.isOver()).toBe(false);
+    now = 1_999;
+    expect(patience.isOver()).toBe(false);
+    // A lock without a note yet is no new holder.
+    fs.rmSync(home.lockNote);
+    expect(patience.isOver()).toBe(false);
+    holder(home, 2);
+    expect(patience.isOver()).toBe(false);
+    now = 3_998;
+    expect(patience.isOver()).toBe(false);
+    now = 3_999;
+    expect(patience.isOver()).toBe(true);
+  });
+
+  test('ends after half a minute, however many come', () => {
+    const home = temporaryHome();
+    let now = 0;
+    const patience = lockPatience(home, () => now);
+    for (let pid = 1; pid < 30; pid += 1) {
+      holder(home, pid);
+      now = pid * 1_000;
+      expect(patience.isOver()).toBe(false);
+    }
+    holder(home, 30);
+    now = 30_000;
+    expect(patience.isOver()).toBe(true);
   });
 });

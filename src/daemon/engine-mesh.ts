@@ -57,7 +57,7 @@ export function openPeers(
       journal.open();
       onPeers?.('caught-up');
     },
-    onFailure: (error) => log?.error({ err: error }, 'cannot write the proof of a fork'),
+    onFailure: (error) => log?.error({ err: error }, 'a part of a cycle failed'),
     mayFetch: () => beliefs.trustFault() === undefined,
     sync: { watches: daemon },
   });

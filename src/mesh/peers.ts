@@ -8,9 +8,10 @@ import { cycleDeadlineMs, ownLogAskMs, ownLogProofMs } from '../core/limits.ts';
 import { forkProofOf } from '../core/sync/fork-proof.ts';
 import { nextTime, step } from '../core/sync/step.ts';
 import { openSync, type SyncOptions, type SyncState } from '../core/sync/state.ts';
-import type { CycleRequest, Effect, SyncEvent, World } from '../core/sync/vocabulary.ts';
+import type { CycleRequest, Effect, SyncEvent } from '../core/sync/vocabulary.ts';
 import { createCarrier, type Carrier } from './carrier.ts';
 import { worldOf, type Heads, type MeshNode, type PeerOutcome, type SignedLine } from './node.ts';
+import { createStepDriver } from './step-driver.ts';
 import { openWaits, type Waits } from './waits.ts';
 
 export interface PeersOptions {
@@ -23,7 +24,7 @@ export interface PeersOptions {
   readonly onOutcome?: (outcome: PeerOutcome) => void;
   /** Told when every peer has been asked once after a start or a sleep. */
   readonly onCaughtUp?: () => void;
-  /** Told when a proof of a fork could not be written; it is tried again when the peer is fetched from again. */
+  /** Told what the machine asked for and could not be done, as a proof of a fork that could not be written. */
   readonly onFailure?: (error: unknown) => void;
   /** Whether a peer that says unasked what it holds may start a cycle now; always when absent. */
   readonly mayFetch?: () => boolean;
@@ -98,10 +99,16 @@ export function createPeers(options: PeersOptions): Peers {
     appendAlone: false,
     watches: false,
   };
-  const state = openSync({ ...usual, ...options.sync });
   const waits = openWaits();
-  const machine = createMachine({ world, state, carry: (effect) => deliver(effect) });
-  const tell = (event: SyncEvent): void => machine.tell(event);
+  const machine = createStepDriver<SyncState, SyncEvent, Effect>({
+    state: openSync({ ...usual, ...options.sync }),
+    step: (state, at, event) => step(state, { at, world, event }),
+    nextTime,
+    time: { kind: 'time' },
+    carry: (effect) => deliver(effect),
+    onFault: (error) => options.onFailure?.(error),
+  });
+  const { tell } = machine;
   const carrier = createCarrier({ ...options, mayFetch, tell });
   const deliver = createDelivery(options, waits, carrier);
   const askedBack = new Map<string, number>();
@@ -172,43 +179,6 @@ function createDelivery(options: PeersOptions, waits: Waits, carrier: Carrier): 
         return carrier.carry(effect);
     }
   };
-}
-
-interface Machine {
-  tell(event: SyncEvent): void;
-  /** Time is not told any more. */
-  stop(): void;
-}
-
-/** The state, the clock and the order of events. An effect may lead to the next event at once; that waits for its turn. */
-function createMachine(start: {
-  readonly world: World;
-  readonly state: SyncState;
-  readonly carry: (effect: Effect) => void;
-}): Machine {
-  const { world, carry } = start;
-  let { state } = start;
-  const events: SyncEvent[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let working = false;
-  const setClock = (): void => {
-    clearTimeout(timer);
-    const due = nextTime(state);
-    if (due !== undefined) timer = setTimeout(() => tell({ kind: 'time' }), Math.max(1, due - performance.now()));
-  };
-  const tell = (event: SyncEvent): void => {
-    events.push(event);
-    if (working) return;
-    working = true;
-    for (let next = events.shift(); next !== undefined; next = events.shift()) {
-      const done = step(state, { at: performance.now(), world, event: next });
-      state = done.state;
-      for (const effect of done.effects) carry(effect);
-    }
-    working = false;
-    setClock();
-  };
-  return { tell, stop: () => clearTimeout(timer) };
 }
 
 /** Every host that meets the second line says so; one proof of a host and seq is kept. */

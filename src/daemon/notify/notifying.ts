@@ -17,6 +17,7 @@ import { nextTime, step } from '../../core/notify/step.ts';
 import type { Told } from '../../core/notify/told.ts';
 import { signEd25519 } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
+import { createStepDriver } from '../../mesh/step-driver.ts';
 import { printable } from '../../store/errors.ts';
 import type { NotifierConfig } from '../config-file.ts';
 import type { Engine, LocalFault } from '../engine.ts';
@@ -67,8 +68,19 @@ export function createNotifying(options: NotifyingOptions): Notifying {
   const { host } = engine.identity;
   const notifies = notifiers.length > 0;
   const work = openWork(log);
-  const machine = createMachine(options, (effect) => carry(effect));
-  const { tell } = machine;
+  const begun = (told: Told): NotifyState => openNotify({ host, notifiers: notifiers.map(({ name }) => name), told });
+  const machine = createStepDriver<NotifyState, NotifyEvent, NotifyEffect>({
+    state: begun(new Map()),
+    step: (state, at, event) => step(state, { at, event }),
+    nextTime,
+    time: { kind: 'time' },
+    carry: (effect) => carry(effect),
+    onFault: (error) => log?.error({ err: error }, 'cannot notify'),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+  const tell = (event: NotifyEvent): void => {
+    if (!closed) machine.tell(event);
+  };
   let lookTimer: NodeJS.Timeout | undefined;
   let [started, closed] = [false, false];
 
@@ -97,7 +109,7 @@ export function createNotifying(options: NotifyingOptions): Notifying {
   return {
     async start() {
       const own = await readNotes(engine, notes, host).catch(() => undefined);
-      machine.open(own?.told ?? new Map());
+      machine.open(begun(own?.told ?? new Map()));
       if ((own?.notifies ?? false) !== notifies)
         work.run('cannot write notes', () => publish(options, { notifies, told: machine.state().told }));
       started = true;
@@ -118,50 +130,6 @@ export function createNotifying(options: NotifyingOptions): Notifying {
       machine.stop();
       clearTimeout(lookTimer);
       await work.done();
-    },
-  };
-}
-
-interface Machine {
-  readonly tell: (event: NotifyEvent) => void;
-  readonly state: () => NotifyState;
-  /** Begins with what was told before. */
-  readonly open: (told: Told) => void;
-  readonly stop: () => void;
-}
-
-/** The state, the clock and the order of events. An effect may lead to the next event at once; that waits for its turn. */
-function createMachine(
-  { engine, notifiers, clock = () => performance.now() }: NotifyingOptions,
-  carry: (effect: NotifyEffect) => void,
-): Machine {
-  const { host } = engine.identity;
-  const open = (told: Told): NotifyState => openNotify({ host, notifiers: notifiers.map(({ name }) => name), told });
-  let state = open(new Map());
-  const events: NotifyEvent[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let [working, stopped] = [false, false];
-  const tell = (event: NotifyEvent): void => {
-    events.push(event);
-    if (working || stopped) return;
-    working = true;
-    for (let next = events.shift(); next !== undefined; next = events.shift()) {
-      const done = step(state, { at: clock(), event: next });
-      state = done.state;
-      for (const effect of done.effects) carry(effect);
-    }
-    working = false;
-    clearTimeout(timer);
-    const due = nextTime(state);
-    if (due !== undefined) timer = setTimeout(() => tell({ kind: 'time' }), Math.max(1, due - clock()));
-  };
-  return {
-    tell,
-    state: () => state,
-    open: (told) => void (state = open(told)),
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
     },
   };
 }
@@ -187,7 +155,7 @@ function openWork(log: Logger | undefined): Work {
   };
 }
 
-async function readPeers({ engine, notes }: NotifyingOptions, tell: Machine['tell']): Promise<void> {
+async function readPeers({ engine, notes }: NotifyingOptions, tell: (event: NotifyEvent) => void): Promise<void> {
   try {
     await notes.refresh();
     for (const peer of peersOf(engine.charter(), engine.identity.host)) {

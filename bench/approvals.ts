@@ -12,7 +12,7 @@ import { eventNamespace } from '../src/core/event.ts';
 import { canonicalJson, type JsonValue } from '../src/crypto/canonical.ts';
 import { decodeBase64 } from '../src/crypto/base64.ts';
 import { signedData, type Approval } from '../src/crypto/sshsig.ts';
-import { createApprovalChecks } from '../src/daemon/approval-checks.ts';
+import { createApprovalChecks } from '../src/daemon/beliefs/approval-checks.ts';
 import { benchSigner, benchSignerKey, corpusHosts, makeCorpus } from './corpus.ts';
 import { makeBenchMesh } from './lib/bench-mesh.ts';
 import { quantiles, ratioFigure, timed, type Figure } from './lib/figures.ts';

@@ -3,7 +3,7 @@ import { createFold, foldLines, readState } from '../src/core/fold/fold.ts';
 import { extendLog, type VerifiedLine } from '../src/core/log.ts';
 import type { Charter } from '../src/core/trust/charter.ts';
 import { sha256Hex } from '../src/crypto/hash.ts';
-import { approvalsOf, createApprovalChecks } from '../src/daemon/approval-checks.ts';
+import { approvalsOf, createApprovalChecks } from '../src/daemon/beliefs/approval-checks.ts';
 import { bareSignatures, benchKey, verifyBare } from './approvals.ts';
 import { corpusHosts, makeCorpus } from './corpus.ts';
 import { makeBenchMesh } from './lib/bench-mesh.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { createFold, foldLines, readState, subjectsOf } from '../src/core/fold/fold.ts';
 import { extendLog } from '../src/core/log.ts';
-import { eventRows, recordRows } from '../src/daemon/fold-rows.ts';
+import { eventRows, recordRows } from '../src/daemon/beliefs/fold-rows.ts';
 import { search } from '../src/daemon/queries/search.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { matchExpression } from '../src/store/word-index.ts';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { BodyInput } from '../core/event.ts';
 import { syncTimeoutMaxMs, syncTimeoutMs } from '../core/limits.ts';
-import type { AppendedJson, Params } from '../daemon/api-types.ts';
+import type { AppendedJson, Params } from '../daemon/api/api-types.ts';
 import { counted } from '../daemon/counted.ts';
 import type { Cli } from './context.ts';
 

@@ -2,7 +2,7 @@
 import { homePaths } from '../store/home.ts';
 import { readIdentity } from '../daemon/identity.ts';
 import { Refusal } from '../daemon/refusal.ts';
-import type { Params } from '../daemon/api-types.ts';
+import type { Params } from '../daemon/api/api-types.ts';
 import type { Call, Cli } from './context.ts';
 import { openSigningKey, signWithKey } from './signing.ts';
 

@@ -7,7 +7,7 @@ import type {
   OpJson,
   OriginJson,
   SignerJson,
-} from '../daemon/api-types.ts';
+} from '../daemon/api/api-types.ts';
 import { shortId } from './output.ts';
 
 /** The whole charter in lines. Pure. */

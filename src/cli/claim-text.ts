@@ -1,5 +1,5 @@
 /** A claim as a person reads it. */
-import type { ClaimJson } from '../daemon/api-types.ts';
+import type { ClaimJson } from '../daemon/api/api-types.ts';
 import { ago, shortId } from './output.ts';
 
 /** What a claim says, in one line. */

@@ -1,8 +1,8 @@
 /** What every command gets: where the home is, how to say things, and one way to have things done. */
 import { homePaths, resolveHome, socketAddress } from '../store/home.ts';
 import { setTimeout } from 'node:timers/promises';
-import { connectApi, type ApiConnection } from '../daemon/api-client.ts';
-import type { Answer, Method, Params } from '../daemon/api-types.ts';
+import { connectApi, type ApiConnection } from '../daemon/api/api-client.ts';
+import type { Answer, Method, Params } from '../daemon/api/api-types.ts';
 import { configHere, currentFolder } from './here.ts';
 import type { Engine } from '../daemon/engine.ts';
 import { isOperatingError } from '../store/errors.ts';
@@ -57,7 +57,7 @@ async function reach<T>(home: string, output: Output, use: (call: Call) => Promi
     const engine = await openAlone(home, output, patience);
     if (engine === 'locked') continue;
     try {
-      const { handleRequest } = await import('../daemon/handlers.ts');
+      const { handleRequest } = await import('../daemon/api/handlers.ts');
       return await use((method, params) => handleRequest(engine, method, params, progress) as never);
     } finally {
       // What was asked for is done, or has failed for a reason of its own: what is derived follows at the next command.

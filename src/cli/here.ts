@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { Project } from '../agent/project.ts';
-import { configFile, defaultConfig, type Config } from '../daemon/config-file.ts';
+import { configFile, defaultConfig, type Config } from '../daemon/config/config-file.ts';
 import { Refusal } from '../daemon/refusal.ts';
 
 /** The working folder; undefined when it has been removed under this process. */
@@ -19,7 +19,7 @@ export async function configHere(): Promise<{ readonly config: Config } | { read
   const file = configFile(process.env);
   // Without a file there is nothing to parse, and no reason to load what parses it.
   if (!existsSync(file)) return { config: defaultConfig(file) };
-  const { readConfig } = await import('../daemon/config.ts');
+  const { readConfig } = await import('../daemon/config/config.ts');
   try {
     return { config: readConfig(process.env) };
   } catch (error) {

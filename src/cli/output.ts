@@ -1,5 +1,5 @@
 /** What a person or a script sees. Human text goes to stdout, diagnostics to stderr; with --json stdout is JSON alone. */
-import type { ApiError } from '../daemon/protocol.ts';
+import type { ApiError } from '../daemon/api/protocol.ts';
 import { terminalJson, terminalText } from './terminal-text.ts';
 
 export interface Output {

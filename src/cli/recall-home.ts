@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import type { HomeRoot } from '../agent/homes/path-rules.ts';
 import type { HomeReading } from '../agent/homes/reading.ts';
 import type { Project } from '../agent/project.ts';
-import type { RecallJson } from '../daemon/api-types.ts';
-import type { Config } from '../daemon/config.ts';
+import type { RecallJson } from '../daemon/api/api-types.ts';
+import type { Config } from '../daemon/config/config.ts';
 import type { Refusal } from '../daemon/refusal.ts';
 
 export type HomeJson = HomeReading & {

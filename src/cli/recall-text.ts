@@ -1,5 +1,5 @@
 /** What recall answers, as a person reads it and as a script sees it in the exit code. */
-import type { ClaimJson, RecallStatus } from '../daemon/api-types.ts';
+import type { ClaimJson, RecallStatus } from '../daemon/api/api-types.ts';
 import { claimLine, oneLine, saying } from './claim-text.ts';
 import { ago, shortId } from './output.ts';
 import type { HomeJson, RecalledJson } from './recall-home.ts';

@@ -1,6 +1,6 @@
 /** `npm start`: a mesh of one if there is none, then memd in the foreground, and what to do next. */
 import { join } from 'node:path';
-import { readConfig } from '../daemon/config.ts';
+import { readConfig } from '../daemon/config/config.ts';
 import { describeError } from '../daemon/describe-error.ts';
 import { hasIdentity } from '../daemon/identity.ts';
 import { stopOnSignals } from '../daemon/stop-on-signals.ts';

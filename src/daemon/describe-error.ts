@@ -1,6 +1,6 @@
 import { isOperatingError } from '../store/errors.ts';
-import { ApiFailure } from './api-client.ts';
-import type { ApiError } from './protocol.ts';
+import { ApiFailure } from './api/api-client.ts';
+import type { ApiError } from './api/protocol.ts';
 import { Refusal } from './refusal.ts';
 
 /** What a person reads of anything that was thrown: the thing, the reason, the next command. No stack trace. */

@@ -7,14 +7,14 @@ import { createPeers, type Peers } from '../mesh/peers.ts';
 import { keepBranch } from '../store/fork-branches.ts';
 import type { HostKeys } from '../store/keys.ts';
 import { readLastSshKey, readNextKeys } from '../store/next-keys.ts';
-import type { AppendQueue } from './append-queue.ts';
-import type { Beliefs } from './beliefs.ts';
+import type { AppendQueue } from './own/append-queue.ts';
+import type { Beliefs } from './beliefs/beliefs.ts';
 import type { Engine, EngineOptions } from './engine.ts';
-import type { Journal } from './journal.ts';
-import type { PeerBook } from './peer-book.ts';
-import type { PeerKeeper } from './peer-keeper.ts';
-import type { Recovery } from './recover.ts';
-import type { TrustState } from './trust-keeper.ts';
+import type { Journal } from './journal/journal.ts';
+import type { PeerBook } from './peers/peer-book.ts';
+import type { PeerKeeper } from './peers/peer-keeper.ts';
+import type { Recovery } from './own/recover.ts';
+import type { TrustState } from './trust/trust-keeper.ts';
 
 /** Addresses at which a host may be found, the likeliest first: config, hints, charter, what others say. */
 export function addressBook({

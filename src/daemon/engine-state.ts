@@ -4,8 +4,8 @@ import type { OperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
 import type { Engine, ListenPorts, LocalFault } from './engine.ts';
 import { writeIdentity, type Identity } from './identity.ts';
-import { revocationFaults } from './revoked-host.ts';
-import type { TrustState } from './trust-keeper.ts';
+import { revocationFaults } from './own/revoked-host.ts';
+import type { TrustState } from './trust/trust-keeper.ts';
 
 /** Who this host is changes in one thing: whom it signs as. */
 export function identityKeeper(

@@ -1,8 +1,8 @@
 /** Command line of memd. */
 import { Command, CommanderError } from 'commander';
 import { resolveHome } from '../store/home.ts';
-import { readConfig } from './config.ts';
-import { defaultSync } from './config-file.ts';
+import { readConfig } from './config/config.ts';
+import { defaultSync } from './config/config-file.ts';
 import { describeError } from './describe-error.ts';
 import { startMemd } from './memd.ts';
 import { stopOnSignals } from './stop-on-signals.ts';

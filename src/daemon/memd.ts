@@ -2,19 +2,19 @@
 import cron from 'node-cron';
 import { pino, type Logger } from 'pino';
 import { socketAddress } from '../store/home.ts';
-import { serveApi, type ApiServer } from './api-server.ts';
-import type { Config } from './config.ts';
-import { defaultSync } from './config-file.ts';
+import { serveApi, type ApiServer } from './api/api-server.ts';
+import type { Config } from './config/config.ts';
+import { defaultSync } from './config/config-file.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
-import { handleRequest } from './handlers.ts';
+import { handleRequest } from './api/handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
 import type { Notifying } from './notify/notifying.ts';
 import { startNotifying } from './notify/start.ts';
 import { futureClocks, newestEvents } from './queries/health.ts';
 import { tipsOf } from './queries/sound-rows.ts';
-import { openSshListener } from './ssh-listener.ts';
-import { runSchedule } from './sync-cycle.ts';
+import { openSshListener } from './peers/ssh-listener.ts';
+import { runSchedule } from './peers/sync-cycle.ts';
 import { Refusal } from './refusal.ts';
 
 export interface MemdOptions {

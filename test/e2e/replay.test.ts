@@ -12,7 +12,7 @@ import { openRepository } from '../../src/store/git/repository.ts';
 import { homePaths } from '../../src/store/home.ts';
 import { readKeys } from '../../src/store/keys.ts';
 import { openViewWriter, readNewestViewLine, readNotes } from '../../src/store/view-journal.ts';
-import type { ReplayJson, StatusJson } from '../../src/daemon/api-types.ts';
+import type { ReplayJson, StatusJson } from '../../src/daemon/api/api-types.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();

@@ -1,7 +1,7 @@
 /** Signers on a terminal: what a person is shown before the passphrase, and the passphrase itself. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isUnprotectedKey } from '../../src/daemon/signer-key.ts';
+import { isUnprotectedKey } from '../../src/daemon/trust/signer-key.ts';
 import { makeKey, passphrase, signingWorld, type SigningWorld } from '../lib/signing-world.ts';
 import { hasTerminals, keys } from '../lib/terminal.ts';
 

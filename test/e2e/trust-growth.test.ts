@@ -5,7 +5,7 @@ import { readState } from '../../src/core/fold/fold.ts';
 import { maximalOps } from '../../src/core/trust/set.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
 import { openEngine, type Engine } from '../../src/daemon/engine.ts';
-import { initMesh } from '../../src/daemon/init-mesh.ts';
+import { initMesh } from '../../src/daemon/enrol/init-mesh.ts';
 import { openLogWriter } from '../../src/store/log-writer.ts';
 import { temporaryFolder } from '../lib/temporary.ts';
 import { classAdd, craig, hostAdd, sshsigOf, type TestPlace } from '../lib/trust-ops.ts';

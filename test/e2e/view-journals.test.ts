@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { converge, enrol } from '../../drills/lib/hosts.ts';
 import { buildViewLine, viewLineHash, type ViewLine } from '../../src/core/view-line.ts';
 import { signEd25519 } from '../../src/crypto/ed25519.ts';
-import type { CheckJson, ReplayJson, StatusJson, VerifyJson } from '../../src/daemon/api-types.ts';
+import type { CheckJson, ReplayJson, StatusJson, VerifyJson } from '../../src/daemon/api/api-types.ts';
 import { childEnvironment } from '../../src/store/child.ts';
 import { openRepository } from '../../src/store/git/repository.ts';
 import { homePaths } from '../../src/store/home.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { BlamedJson } from '../../daemon/api-types.ts';
+import type { BlamedJson } from '../../daemon/api/api-types.ts';
 import { claimLine, saying } from '../claim-text.ts';
 import type { Cli } from '../context.ts';
 import { ago, shortId } from '../output.ts';

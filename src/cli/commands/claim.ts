@@ -1,7 +1,7 @@
 /** assert, lesson, decide, question, propose, retract: one event each. Host, time and nonce are set by the process that appends. */
 import { Command, Option } from 'commander';
 import type { BodyInput, Kind } from '../../core/event.ts';
-import type { AppendedJson } from '../../daemon/api-types.ts';
+import type { AppendedJson } from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import { shortId } from '../output.ts';
 import { readTextInput } from '../read-input.ts';

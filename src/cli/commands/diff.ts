@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { BelievedJson, DiffJson } from '../../daemon/api-types.ts';
+import type { BelievedJson, DiffJson } from '../../daemon/api/api-types.ts';
 import { saying } from '../claim-text.ts';
 import type { Cli } from '../context.ts';
 import { shortId } from '../output.ts';

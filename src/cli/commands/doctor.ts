@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { CheckJson, DoctorJson } from '../../daemon/api-types.ts';
+import type { CheckJson, DoctorJson } from '../../daemon/api/api-types.ts';
 import type { Cli } from '../context.ts';
 import { aroundChecks } from '../doctor/around-checks.ts';
 import { openRoom, runChecks } from '../doctor/checks.ts';

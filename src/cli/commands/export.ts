@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { ExportedJson } from '../../daemon/api-types.ts';
+import type { ExportedJson } from '../../daemon/api/api-types.ts';
 import { requireFreeFolder, writeExport } from '../../daemon/export.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import { readSnapshot, stateText } from '../../daemon/snapshot.ts';
+import { readSnapshot, stateText } from '../../daemon/beliefs/snapshot.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { terminalJson } from '../terminal-text.ts';

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { fingerprintWords } from '../../crypto/ssh-key.ts';
 import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import type { PlaceJson, RecoverJson } from '../../daemon/api-types.ts';
+import type { PlaceJson, RecoverJson } from '../../daemon/api/api-types.ts';
 import { readIdentity } from '../../daemon/identity.ts';
 import { homePaths } from '../../store/home.ts';
 import { approveOp } from '../approve.ts';

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { fingerprintWords } from '../../crypto/ssh-key.ts';
-import type { PlaceJson } from '../../daemon/api-types.ts';
-import { requestHost } from '../../daemon/request-host.ts';
+import type { PlaceJson } from '../../daemon/api/api-types.ts';
+import { requestHost } from '../../daemon/enrol/request-host.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { approveOp } from '../approve.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { initMesh, requireNoMesh } from '../../daemon/init-mesh.ts';
-import { isUnprotectedKey } from '../../daemon/signer-key.ts';
+import { initMesh, requireNoMesh } from '../../daemon/enrol/init-mesh.ts';
+import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { homePaths } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
 import { nextSteps } from '../next-steps.ts';

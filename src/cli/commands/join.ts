@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { joinHost } from '../../daemon/join-host.ts';
+import { joinHost } from '../../daemon/enrol/join-host.ts';
 import type { Cli } from '../context.ts';
 import { nextSteps } from '../next-steps.ts';
 

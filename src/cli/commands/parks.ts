@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ParkJson } from '../../daemon/api-types.ts';
+import type { ParkJson } from '../../daemon/api/api-types.ts';
 import type { Cli } from '../context.ts';
 import { claimLine, saying } from '../claim-text.ts';
 

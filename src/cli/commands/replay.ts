@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { RecallJson, ReplayJson } from '../../daemon/api-types.ts';
+import type { RecallJson, ReplayJson } from '../../daemon/api/api-types.ts';
 import type { Cli } from '../context.ts';
 import { shortId } from '../output.ts';
 import { describeRecall, exitOfRecall } from '../recall-text.ts';

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { foundEventsMax } from '../../core/limits.ts';
-import type { FoundJson, SearchJson } from '../../daemon/api-types.ts';
+import type { FoundJson, SearchJson } from '../../daemon/api/api-types.ts';
 import { claimLine, saying } from '../claim-text.ts';
 import type { Cli } from '../context.ts';
 import { configHere, projectHere, readingScope } from '../here.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { PurgedJson, ShowEventJson, ShowOpJson } from '../../daemon/api-types.ts';
+import type { PurgedJson, ShowEventJson, ShowOpJson } from '../../daemon/api/api-types.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { writeApprovals } from '../sshsig-files.ts';

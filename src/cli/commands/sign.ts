@@ -1,6 +1,6 @@
 /** sign: a person's word on a subject. It stands on every host, and nothing unsigned outweighs it. */
 import { Command, Option } from 'commander';
-import type { SignRequest } from '../../daemon/sign-json.ts';
+import type { SignRequest } from '../../daemon/api/sign-json.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { writingScope } from '../here.ts';

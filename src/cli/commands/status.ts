@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describeError } from '../../daemon/describe-error.ts';
-import type { PeerJson, StatusJson } from '../../daemon/api-types.ts';
+import type { PeerJson, StatusJson } from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
 import { ago } from '../output.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ClaimJson } from '../../daemon/api-types.ts';
+import type { ClaimJson } from '../../daemon/api/api-types.ts';
 import { foundEventsMax } from '../../core/limits.ts';
 import { claimLine, oneLine } from '../claim-text.ts';
 import type { Cli } from '../context.ts';

@@ -3,11 +3,11 @@
  * more is the one that doctor is for, and a memd that runs must not notice it.
  */
 import { existsSync } from 'node:fs';
-import { connectApi } from '../../daemon/api-client.ts';
-import type { CheckJson, StatusJson } from '../../daemon/api-types.ts';
+import { connectApi } from '../../daemon/api/api-client.ts';
+import type { CheckJson, StatusJson } from '../../daemon/api/api-types.ts';
 import { describeError } from '../../daemon/describe-error.ts';
 import { readIdentity, type Identity } from '../../daemon/identity.ts';
-import { readRepository, type Snapshot } from '../../daemon/snapshot.ts';
+import { readRepository, type Snapshot } from '../../daemon/beliefs/snapshot.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { homePaths, socketAddress, type Home } from '../../store/home.ts';
 import { currentFolder } from '../here.ts';

@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { counted } from '../../daemon/counted.ts';
 import { readIdentity } from '../../daemon/identity.ts';
-import { isUnprotectedKey } from '../../daemon/signer-key.ts';
+import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { revokedText } from '../../mesh/ssh-login.ts';
 import { openHome } from '../../store/home.ts';
 import { readLockOwner } from '../../store/home-lock.ts';

@@ -1,6 +1,6 @@
 /** Checks of the machine: programs, settings, disk. */
 import { statfsSync } from 'node:fs';
-import { readConfig } from '../../daemon/config.ts';
+import { readConfig } from '../../daemon/config/config.ts';
 import { version } from '../../daemon/version.ts';
 import { runChild } from '../../store/child.ts';
 import { findProgram } from '../service/program-folders.ts';

@@ -1,5 +1,5 @@
 /** One question to a running memd, with a deadline. */
-import { connectApi } from '../../daemon/api-client.ts';
+import { connectApi } from '../../daemon/api/api-client.ts';
 import { socketAddress, type Home } from '../../store/home.ts';
 
 export type Asked =

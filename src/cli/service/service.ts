@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmdirSync
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../daemon/config.ts';
+import { readConfig } from '../../daemon/config/config.ts';
 import { readIdentity } from '../../daemon/identity.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { realDisk, replaceFile } from '../../store/disk.ts';

@@ -2,8 +2,8 @@
  * What is about to be signed, as a person reads it. Every byte of the body is shown, and nothing of it reaches the
  * terminal raw.
  */
-import type { ClaimJson } from '../../daemon/api-types.ts';
-import type { SignDraftJson } from '../../daemon/sign-json.ts';
+import type { ClaimJson } from '../../daemon/api/api-types.ts';
+import type { SignDraftJson } from '../../daemon/api/sign-json.ts';
 import { claimLine, saying } from '../claim-text.ts';
 
 /** Members that every body has, and that are no more than where and when. */

@@ -1,7 +1,7 @@
 /** memctl sign without arguments: the parks one by one, on a terminal. */
 import { isCancel, select, text } from '@clack/prompts';
-import type { ClaimJson, ParkJson } from '../../daemon/api-types.ts';
-import type { SignRequest } from '../../daemon/sign-json.ts';
+import type { ClaimJson, ParkJson } from '../../daemon/api/api-types.ts';
+import type { SignRequest } from '../../daemon/api/sign-json.ts';
 import { counted } from '../../daemon/counted.ts';
 import { describeError } from '../../daemon/describe-error.ts';
 import { Refusal } from '../../daemon/refusal.ts';

@@ -9,7 +9,7 @@ import { isJsonObject, parseCanonical } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { armorToBlob } from '../../crypto/sshsig.ts';
 import { systemCode } from '../../store/errors.ts';
-import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/sign-json.ts';
+import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/api/sign-json.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { askToSign } from '../confirm.ts';
 import type { Cli } from '../context.ts';

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { readIdentity } from '../../daemon/identity.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import { isUnprotectedKey } from '../../daemon/signer-key.ts';
+import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { childEnvironment } from '../../store/child.ts';
 import { diskError } from '../../store/errors.ts';
 import { homePaths } from '../../store/home.ts';

@@ -2,7 +2,7 @@
 import { isSlug } from '../../core/id.ts';
 import { fingerprintWords, looksLikePrivateKey, type SshPublicKey } from '../../crypto/ssh-key.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import { isUnprotectedKey } from '../../daemon/signer-key.ts';
+import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { printable } from '../../store/errors.ts';
 import type { Cli } from '../context.ts';
 import { readTextInput } from '../read-input.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { CharterJson, PlaceJson, SignerJson } from '../../daemon/api-types.ts';
+import type { CharterJson, PlaceJson, SignerJson } from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { approveOp } from '../approve.ts';

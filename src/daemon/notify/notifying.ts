@@ -19,7 +19,7 @@ import { signEd25519 } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { createStepDriver } from '../../mesh/step-driver.ts';
 import { printable } from '../../store/errors.ts';
-import type { NotifierConfig } from '../config-file.ts';
+import type { NotifierConfig } from '../config/config-file.ts';
 import type { Engine, LocalFault } from '../engine.ts';
 import { messageOf, type Details } from './message.ts';
 import type { Send } from './send.ts';

@@ -8,7 +8,7 @@ import { request as httpsRequest } from 'node:https';
 import { notifyAnswerBytesMax, notifyDeadlineMs } from '../../core/limits.ts';
 import { failedChild, runChild } from '../../store/child.ts';
 import { printable, systemCode } from '../../store/errors.ts';
-import type { NotifierConfig } from '../config-file.ts';
+import type { NotifierConfig } from '../config/config-file.ts';
 import type { MessageJson } from './message.ts';
 
 /** Delivers one message. Rejects with an error whose message is a printable reason. */

@@ -1,7 +1,7 @@
 /** The notifications of a running memd, and trying a notifier out. */
 import type { Logger } from 'pino';
 import { printable } from '../../store/errors.ts';
-import type { Answer, Params } from '../api-types.ts';
+import type { Answer, Params } from '../api/api-types.ts';
 import type { Engine, LocalFault } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 import { testMessage } from './message.ts';

@@ -8,7 +8,7 @@ import { keptOp } from '../../core/trust/set.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
 import { streamLog } from '../../store/log-store.ts';
 import type { StateDatabase } from '../../store/database.ts';
-import type { ApprovalJson, ApprovalsJson } from '../api-types.ts';
+import type { ApprovalJson, ApprovalsJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { findId } from './show.ts';
 import { heldEvent } from './sound-rows.ts';

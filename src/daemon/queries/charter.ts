@@ -14,7 +14,7 @@ import type {
   OriginJson,
   PlaceJson,
   SignerJson,
-} from '../api-types.ts';
+} from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { tipsOf } from './sound-rows.ts';
 

@@ -3,11 +3,11 @@ import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.
 import { recordKey, type EventView, type SubjectRecord } from '../../core/fold/state.ts';
 import { claimJson } from '../../core/views/claim-json.ts';
 import type { ViewHead } from '../../core/view-line.ts';
-import type { Answer, BelievedJson, DiffJson, Params } from '../api-types.ts';
+import type { Answer, BelievedJson, DiffJson, Params } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
-import { foldAt, type FoldThen } from '../fold-at.ts';
-import { findInstant } from '../journal-instant.ts';
-import { opsSince } from '../trust-at.ts';
+import { foldAt, type FoldThen } from '../journal/fold-at.ts';
+import { findInstant } from '../journal/journal-instant.ts';
+import { opsSince } from '../journal/trust-at.ts';
 import { servedStatus } from './recall.ts';
 import { replayJson } from './replay.ts';
 

@@ -8,11 +8,11 @@ import { clockSkewMs, quietDaysDefault } from '../../core/limits.ts';
 import { viewNames } from '../../core/views/render.ts';
 import { peersOf } from '../../mesh/node.ts';
 import type { StateDatabase } from '../../store/database.ts';
-import type { PeerJson } from '../api-types.ts';
+import type { PeerJson } from '../api/api-types.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
-import type { StoredTips } from '../fold-rows.ts';
-import type { PeerHealth } from '../peer-book.ts';
+import type { StoredTips } from '../beliefs/fold-rows.ts';
+import type { PeerHealth } from '../peers/peer-book.ts';
 import { heldEvent, newestLines } from './sound-rows.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 /** Logs that are not whole on this host: what they said beyond is in no answer, which is not the same as never said. */
 import type { StateDatabase } from '../../store/database.ts';
 import type { Engine } from '../engine.ts';
-import type { LogCut } from '../log-book.ts';
+import type { LogCut } from '../beliefs/log-book.ts';
 
 /** Where logs are cut here, as the database has it. */
 export function cutsIn(database: StateDatabase): readonly LogCut[] {

@@ -1,8 +1,8 @@
 /** log and parks. */
 import type { ClaimJson } from '../../core/views/claim-json.ts';
 import type { StateDatabase } from '../../store/database.ts';
-import type { ParkJson } from '../api-types.ts';
-import type { StoredRecord } from '../fold-rows.ts';
+import type { ParkJson } from '../api/api-types.ts';
+import type { StoredRecord } from '../beliefs/fold-rows.ts';
 import { Refusal } from '../refusal.ts';
 import { heldEvent, newestLines, parkedRecords, rowsOfSubject } from './sound-rows.ts';
 import { claimsOf } from './stored-event.ts';

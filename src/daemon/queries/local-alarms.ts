@@ -1,6 +1,6 @@
 /** Alarms that are facts of this host: cut logs, rewound branches, faults of this home, what peers tried, charter conflicts. */
 import type { Engine } from '../engine.ts';
-import type { LogCut } from '../log-book.ts';
+import type { LogCut } from '../beliefs/log-book.ts';
 import { cutSentence } from './incomplete.ts';
 
 /** What `status` and a notification have in common. */

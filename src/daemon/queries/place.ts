@@ -1,5 +1,5 @@
 /** place: a line of a log by its number, as pins and marks name it. */
-import type { PlaceJson } from '../api-types.ts';
+import type { PlaceJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 

@@ -4,7 +4,7 @@ import { eventsOf, eventView, subjectsOf, type Fold } from '../../core/fold/fold
 import { jsonDepthMax } from '../../core/limits.ts';
 import { checkTrustBody, type TrustBody } from '../../core/trust/op.ts';
 import { fallenBy } from '../../core/trust/preview.ts';
-import type { PreviewJson } from '../api-types.ts';
+import type { PreviewJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 import { opList } from './charter.ts';

@@ -3,11 +3,11 @@ import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.
 import { renderViews } from '../../core/views/render.ts';
 import { viewSourceOf } from '../../core/views/view-source.ts';
 import { openMemoryDatabase, type StateDatabase } from '../../store/database.ts';
-import type { Answer, Params, RecallJson, ReplayJson } from '../api-types.ts';
+import type { Answer, Params, RecallJson, ReplayJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
-import { foldAt, type FoldThen } from '../fold-at.ts';
-import { eventRows, recordRows } from '../fold-rows.ts';
-import { findInstant, type Instant } from '../journal-instant.ts';
+import { foldAt, type FoldThen } from '../journal/fold-at.ts';
+import { eventRows, recordRows } from '../beliefs/fold-rows.ts';
+import { findInstant, type Instant } from '../journal/journal-instant.ts';
 import { Refusal } from '../refusal.ts';
 import { recall } from './recall.ts';
 

@@ -4,11 +4,11 @@ import type { TrustOp } from '../../core/trust/op.ts';
 import { keptOp, keptOps, maximalOps, type TrustSet } from '../../core/trust/set.ts';
 import { shortId } from '../../core/id.ts';
 import type { StateDatabase } from '../../store/database.ts';
-import type { ShowEventJson, ShowOpJson } from '../api-types.ts';
+import type { ShowEventJson, ShowOpJson } from '../api/api-types.ts';
 import { requireIdText } from '../full-ids.ts';
-import { purgedJson } from '../purge-plan.ts';
+import { purgedJson } from '../purge/purge-plan.ts';
 import { Refusal } from '../refusal.ts';
-import type { TrustState } from '../trust-keeper.ts';
+import type { TrustState } from '../trust/trust-keeper.ts';
 import { heldEvent } from './sound-rows.ts';
 import { viewOfRow } from './stored-event.ts';
 

@@ -7,7 +7,7 @@ import type { StateCounts, SubjectRecord } from '../../core/fold/state.ts';
 import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database-rows.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { OperatingError } from '../../store/errors.ts';
-import type { StoredRecord, StoredTips } from '../fold-rows.ts';
+import type { StoredRecord, StoredTips } from '../beliefs/fold-rows.ts';
 
 /** A subject whole: its records, one per scope that its events name, and every event. Both are empty, or neither. */
 export interface SubjectRows {

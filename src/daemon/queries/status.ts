@@ -4,12 +4,12 @@ import { peersOf } from '../../mesh/node.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
-import type { AlarmJson, PeerJson, StatusJson } from '../api-types.ts';
+import type { AlarmJson, PeerJson, StatusJson } from '../api/api-types.ts';
 import { counted } from '../counted.ts';
-import { isUnprotectedKey } from '../signer-key.ts';
+import { isUnprotectedKey } from '../trust/signer-key.ts';
 import { readWindow, type Window } from '../unlock-window.ts';
 import type { Engine } from '../engine.ts';
-import type { StoredTips } from '../fold-rows.ts';
+import type { StoredTips } from '../beliefs/fold-rows.ts';
 import { notifierFaults } from '../notify/start.ts';
 import { editedViews } from './view-edits.ts';
 import { cutsIn } from './incomplete.ts';
@@ -17,7 +17,7 @@ import { localAlarms, type LocalAlarm } from './local-alarms.ts';
 import { clockWarnings, futureClocks, indexTime, newestEvents, newestOf, quietOf, quietWarnings } from './health.ts';
 import { countsOf, standingAlarms, tipsOf } from './sound-rows.ts';
 import { statusLine } from '../status-line.ts';
-import { holdersOfOwn } from '../replication.ts';
+import { holdersOfOwn } from '../peers/replication.ts';
 
 export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
   const meta = database.meta();

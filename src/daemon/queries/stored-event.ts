@@ -3,7 +3,7 @@ import type { Body } from '../../core/event.ts';
 import type { EventStatus, EventView } from '../../core/fold/state.ts';
 import type { Level } from '../../core/fold/levels.ts';
 import type { EventRow } from '../../store/database-rows.ts';
-import type { StoredView } from '../fold-rows.ts';
+import type { StoredView } from '../beliefs/fold-rows.ts';
 
 /** What the fold said of an event, read back from its row. */
 export function viewOfRow(row: EventRow): EventView {

@@ -1,5 +1,5 @@
 /** verify: is what is stored what was signed, and is what is derived what follows from it? */
-import { approvalsOf, createApprovalChecks } from '../approval-checks.ts';
+import { approvalsOf, createApprovalChecks } from '../beliefs/approval-checks.ts';
 import { createFold, foldLines, readState, subjectsOf } from '../../core/fold/fold.ts';
 import type { VerifiedLine } from '../../core/log.ts';
 import { checkDatabase } from '../../store/database-check.ts';
@@ -9,12 +9,12 @@ import { checkPlainCopy } from '../../store/plain-copies.ts';
 import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
 import { viewNames } from '../../core/views/render.ts';
-import type { VerifyJson } from '../api-types.ts';
-import { commitsOnDisk } from '../beliefs.ts';
+import type { VerifyJson } from '../api/api-types.ts';
+import { commitsOnDisk } from '../beliefs/beliefs.ts';
 import type { Engine } from '../engine.ts';
-import { alarmRows, eventRows, lineRow, recordRows } from '../fold-rows.ts';
+import { alarmRows, eventRows, lineRow, recordRows } from '../beliefs/fold-rows.ts';
 import { counted } from '../counted.ts';
-import { cutOf, readVerifiedLog, usableLines, vouchedOnly } from '../log-book.ts';
+import { cutOf, readVerifiedLog, usableLines, vouchedOnly } from '../beliefs/log-book.ts';
 import { viewProblem } from './verify-views.ts';
 
 interface LogReport {

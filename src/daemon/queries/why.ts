@@ -4,7 +4,7 @@ import { searchedEventsMax } from '../../core/limits.ts';
 import type { EventRow } from '../../store/database-rows.ts';
 import type { StateDatabase } from '../../store/database.ts';
 import { reasonKinds } from '../../store/word-index.ts';
-import type { BlamedJson, WhyJson } from '../api-types.ts';
+import type { BlamedJson, WhyJson } from '../api/api-types.ts';
 import { Refusal } from '../refusal.ts';
 import { findWords } from './search.ts';
 import { heldEvent, rowsOfSubject } from './sound-rows.ts';

@@ -5,7 +5,7 @@ import { readerOf, selectForSession } from '../../core/views/session-text.ts';
 import type { Selection, ViewCache } from '../../core/views/selection.ts';
 import type { Reader } from '../../core/views/subject-summary.ts';
 import { viewSourceOf, type ViewSource } from '../../core/views/view-source.ts';
-import type { FoldListener } from '../beliefs.ts';
+import type { FoldListener } from '../beliefs/beliefs.ts';
 
 export interface SessionView {
   readonly source: ViewSource;

@@ -5,14 +5,14 @@ import type { CharterSigner } from '../../core/trust/charter.ts';
 import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import type { SignDraftJson, SignRequest } from '../sign-json.ts';
+import type { SignDraftJson, SignRequest } from '../api/sign-json.ts';
 import type { Engine } from '../engine.ts';
 import { fullIds } from '../full-ids.ts';
-import { requireAppendable } from '../own-log.ts';
-import { gateTransactions } from '../secret-gate.ts';
+import { requireAppendable } from '../own/own-log.ts';
+import { gateTransactions } from '../own/secret-gate.ts';
 import { planOf, type Plan } from './plan.ts';
 import { openQuestions, shown } from './sides.ts';
-import { requireCovers, signerOfKey } from '../signer-of.ts';
+import { requireCovers, signerOfKey } from '../trust/signer-of.ts';
 
 /**
  * Drafts an approved event. Refuses before anybody is asked for a passphrase: NOTHING_TO_SIGN, SERVED_CLAIM, SIGNER_SCOPE,

@@ -6,15 +6,15 @@ import { readAuth } from '../../core/line.ts';
 import { approvalVerdict, type CharterSigner } from '../../core/trust/charter.ts';
 import { isJsonObject, parseCanonical } from '../../crypto/canonical.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import type { Params } from '../api-types.ts';
-import type { SignedJson } from '../sign-json.ts';
+import type { Params } from '../api/api-types.ts';
+import type { SignedJson } from '../api/sign-json.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 import { peersOf } from '../../mesh/node.ts';
-import { holdersOfOwn } from '../replication.ts';
-import { requireNotPurged } from '../purge-plan.ts';
-import { isActive, requireCovers } from '../signer-of.ts';
+import { holdersOfOwn } from '../peers/replication.ts';
+import { requireNotPurged } from '../purge/purge-plan.ts';
+import { isActive, requireCovers } from '../trust/signer-of.ts';
 
 /**
  * Verifies against the charter, then appends. An approval that stands already is answered, not appended twice. Refuses

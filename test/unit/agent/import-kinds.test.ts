@@ -5,9 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { readImport } from '../../../src/agent/import/read-import.ts';
 import type { ImportPlan, ImportRemark } from '../../../src/agent/import/types.ts';
 import { runInit } from '../../../src/cli/commands/init.ts';
-import type { ClaimJson, ImportedJson } from '../../../src/daemon/api-types.ts';
+import type { ClaimJson, ImportedJson } from '../../../src/daemon/api/api-types.ts';
 import { openEngine } from '../../../src/daemon/engine.ts';
-import { handleRequest } from '../../../src/daemon/handlers.ts';
+import { handleRequest } from '../../../src/daemon/api/handlers.ts';
 import { withOutsideVectors } from '../../lib/outside-vectors.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { dataChecks } from '../../../src/cli/doctor/data-checks.ts';
 import { NotChecked, openRoom, runChecks, type Room } from '../../../src/cli/doctor/checks.ts';
 import { machineChecks } from '../../../src/cli/doctor/machine-checks.ts';
-import type { Snapshot, SnapshotLog } from '../../../src/daemon/snapshot.ts';
+import type { Snapshot, SnapshotLog } from '../../../src/daemon/beliefs/snapshot.ts';
 import { temporaryFolder, temporaryHome } from '../../lib/temporary.ts';
 
 const now = Date.parse('2026-07-27T12:00:00.000Z');

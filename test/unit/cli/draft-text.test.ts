@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeDraft } from '../../../src/cli/sign/draft-text.ts';
-import type { ClaimJson } from '../../../src/daemon/api-types.ts';
+import type { ClaimJson } from '../../../src/daemon/api/api-types.ts';
 
 const claim = (n: number): ClaimJson => ({
   id: n.toString(16).padStart(64, '0'),

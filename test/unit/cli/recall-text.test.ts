@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { describeRecall, exitOfRecall } from '../../../src/cli/recall-text.ts';
 import { withHome, type RecalledJson, type Standing } from '../../../src/cli/recall-home.ts';
-import { parseConfig } from '../../../src/daemon/config.ts';
-import type { ClaimJson, RecallJson } from '../../../src/daemon/api-types.ts';
+import { parseConfig } from '../../../src/daemon/config/config.ts';
+import type { ClaimJson, RecallJson } from '../../../src/daemon/api/api-types.ts';
 import { sha256Hex } from '../../../src/crypto/hash.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { writeFileSync } from 'node:fs';

@@ -8,7 +8,7 @@ import { looksLikePrivateKey } from '../../../src/crypto/ssh-key.ts';
 import { shellWord } from '../../../src/cli/shell-word.ts';
 import { wordList } from '../../../src/cli/signing-options.ts';
 import { armorToBlob } from '../../../src/crypto/sshsig.ts';
-import type { ApprovalJson, ApprovalsJson, SignerJson } from '../../../src/daemon/api-types.ts';
+import type { ApprovalJson, ApprovalsJson, SignerJson } from '../../../src/daemon/api/api-types.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { craig, sshsigOf, testSigner, type TestSigner } from '../../lib/trust-ops.ts';
 

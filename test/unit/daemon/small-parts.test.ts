@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { firstIssue } from '../../../src/daemon/first-issue.ts';
-import { nearestWords } from '../../../src/daemon/nearest-words.ts';
-import { isUnprotectedKey } from '../../../src/daemon/signer-key.ts';
+import { firstIssue } from '../../../src/daemon/api/first-issue.ts';
+import { nearestWords } from '../../../src/daemon/config/nearest-words.ts';
+import { isUnprotectedKey } from '../../../src/daemon/trust/signer-key.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
 describe('whether a key asks for a passphrase', () => {

@@ -3,7 +3,7 @@ import { readState } from '../../../src/core/fold/fold.ts';
 import { charterLeaves, emptyTree, rootOf, setLeaf } from '../../../src/core/root.ts';
 import { canonicalJson, type JsonValue } from '../../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../../src/crypto/hash.ts';
-import { stateText } from '../../../src/daemon/snapshot.ts';
+import { stateText } from '../../../src/daemon/beliefs/snapshot.ts';
 import { viewMesh, type ViewMesh } from '../../lib/view-mesh.ts';
 
 function said(): ViewMesh {

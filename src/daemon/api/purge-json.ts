@@ -1,0 +1,38 @@
+/** Shapes of `purge.plan` and `purge.list`, and what is told of a purged event elsewhere. */
+import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
+
+/** Why the body of an event is gone: the trust op, its signer, its reason code, and when the op claims to be made. */
+export interface PurgedJson {
+  readonly id: string;
+  readonly op: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string;
+}
+
+/** An event that is about to be purged: what stays of it, where it stands, and what names it. */
+export interface PurgeTargetJson {
+  readonly skeleton: PurgeSkeleton;
+  readonly lines: readonly { readonly log: string; readonly seq: number }[];
+  readonly supersededBy: readonly string[];
+  readonly basisOf: readonly string[];
+  /** Other events whose body holds what it says: its value or its content. They stay unless they are named too. */
+  readonly repeatedBy: readonly string[];
+}
+
+export interface PurgePlanJson {
+  readonly reason: string;
+  readonly targets: readonly PurgeTargetJson[];
+  /** Hosts besides this one: each holds a copy, until it has fetched and carried out the op. */
+  readonly hosts: readonly string[];
+}
+
+export interface ListedPurgeJson extends PurgedJson {
+  readonly subject: string;
+  readonly kind: string;
+  readonly host: string;
+  /** Carried out in this home. */
+  readonly done: boolean;
+  /** Other hosts that are not known to hold the op. */
+  readonly unconfirmed: readonly string[];
+}

@@ -1,0 +1,288 @@
+/**
+ * Everything that follows from the logs and is kept on disk: the database, the plain copies, the view files. Brought up
+ * to date behind the acknowledgement, at the latest before the next answer that reads them.
+ */
+import type { Logger } from 'pino';
+import { readState, subjectsOf, type Fold } from '../../core/fold/fold.ts';
+import type { Line } from '../../core/line.ts';
+import type { Charter } from '../../core/trust/charter.ts';
+import { forgetSubjects, renderViews } from '../../core/views/render.ts';
+import type { ViewCache } from '../../core/views/selection.ts';
+import { viewSourceOf } from '../../core/views/view-source.ts';
+import { openDatabase, type StateDatabase } from '../../store/database.ts';
+import { isOperatingError, type OperatingError } from '../../store/errors.ts';
+import type { Repository } from '../../store/git/repository.ts';
+import type { Home } from '../../store/home.ts';
+import { withoutBody } from '../../store/log-rewrite.ts';
+import { readLog } from '../../store/log-store.ts';
+import { openPlainCopies, type PlainCopies } from '../../store/plain-copies.ts';
+import { writeViewFiles, type WrittenViews } from '../../store/view-files.ts';
+import { alarmRows, eventRows, lineRow, recordRows, type StoredTips } from './fold-rows.ts';
+import type { LogCut } from './log-book.ts';
+import { version } from '../version.ts';
+
+/** What a database was made from. Equal inputs: the rows are what the fold would say. */
+export interface DerivedFrom {
+  /** Commit of every branch log/<host> of the charter. */
+  readonly oids: Readonly<Record<string, string>>;
+  readonly trust: string;
+  readonly rules: number;
+  /** Where logs are cut and where they end here: local facts that the rows tell too. */
+  readonly cuts: readonly LogCut[];
+  readonly tips: StoredTips;
+  /** Logs that are damaged or rewound here: their plain copies may hold more than the repository, and are left alone. */
+  readonly damaged: ReadonlySet<string>;
+}
+
+/** The part that decides whether rows are current. */
+export type DerivedInputs = Pick<DerivedFrom, 'oids' | 'trust' | 'rules'>;
+
+export interface Derived {
+  /** The open database; another one once a damaged file was replaced. */
+  database(): StateDatabase;
+  /** True when the database was made from exactly this, by this version. Without `cuts`: and from whole logs. */
+  isCurrent(from: DerivedInputs & Partial<Pick<DerivedFrom, 'cuts'>>): boolean;
+  /** Notes that these subjects and lines changed; nothing is written yet. */
+  touch(subjects: Iterable<string>, lines: readonly Line[]): void;
+  /** Notes that every subject may have changed. */
+  touchAll(): void;
+  /**
+   * Throws away every row; all of them are written again at the next flush, these lines among them. `file`: why the file
+   * itself is replaced: it is not to be trusted, or no byte of it may be left.
+   */
+  startAnew(lines: readonly Line[], options?: { readonly file?: NewFile | undefined }): void;
+  /** Notes that views and the copies of these logs are to be written again, whatever changed. */
+  touchFiles(logs: Iterable<string>): void;
+  /** True when rows were written whose copies and views were not: a crash came between. */
+  filesAreBehind(): boolean;
+  /**
+   * Writes what was noted. Cheap when nothing was. A file that cannot be written is a fault, told by `fileFault`, and
+   * tried again at the next flush: what is believed can be asked for all the same.
+   */
+  flush(fold: Fold, from: () => DerivedFrom): Promise<void>;
+  fileFault(): OperatingError | undefined;
+  /** What the view files of an audience are made with; forgets what changes. Not to be kept. */
+  viewCache(audience: string): ViewCache;
+  close(): void;
+}
+
+/** Why a database file is given up. */
+export type NewFile = 'damaged' | 'purged';
+
+interface Pending {
+  subjects: Set<string> | 'all';
+  /** Lines that are in no plain copy yet; the first `rows` of them are in the database. */
+  lines: Line[];
+  rows: number;
+  dirty: boolean;
+}
+
+const nothing = (): Pending => ({ subjects: new Set(), lines: [], rows: 0, dirty: false });
+
+/** What one turn of the event loop may write: a request never waits longer than for these. */
+const subjectsPerStep = 100;
+const linesPerStep = 2_000;
+
+interface ViewCaches {
+  readonly of: (audience: string) => ViewCache;
+  readonly forget: (subjects: Iterable<string>) => void;
+  readonly clear: () => void;
+}
+
+function createViewCaches(): ViewCaches {
+  const caches = new Map<string, ViewCache>();
+  return {
+    of(audience) {
+      const cache: ViewCache = caches.get(audience) ?? new Map();
+      caches.set(audience, cache);
+      return cache;
+    },
+    forget(subjects) {
+      for (const cache of caches.values()) forgetSubjects(cache, subjects);
+    },
+    clear: () => caches.clear(),
+  };
+}
+
+/** Opens the database of a home; a file of another schema, or a damaged one, is started anew. */
+export function openDerived(home: Home, repository: Repository, log: Logger | undefined): Derived {
+  let database = openDatabase(home.database);
+  const copies = openPlainCopies(home);
+  const caches = createViewCaches();
+  let pending = nothing();
+  /** Logs whose copies must be written anew; undefined when every file is as it should be. */
+  let unfiled: Set<string> | undefined;
+  let fault: OperatingError | undefined;
+
+  const clear = (file: NewFile | undefined): void => {
+    try {
+      if (file === undefined) return database.clear();
+    } catch (error) {
+      if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
+    }
+    database.close();
+    database = openDatabase(home.database, { anew: file ?? 'damaged' });
+  };
+  const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
+  const writeFiles = async (fold: Fold, lines: readonly Line[], damaged: ReadonlySet<string>): Promise<void> => {
+    const anew = new Set([...(unfiled ?? [])].filter((name) => !damaged.has(name)));
+    try {
+      const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
+      await writeCopies(copies, repository, { lines: added, anew, charter: fold.charter });
+      reportEdits(await writeViews(home, fold, caches.of), log);
+      database.write({ meta: { files: 'written' } });
+      [unfiled, fault] = [undefined, undefined];
+    } catch (error) {
+      touchFiles(lines.map((line) => line.log));
+      if (!isOperatingError(error) || error.code === 'DATABASE_DAMAGED') throw error;
+      if (fault?.message !== error.message) log?.error({ err: error }, 'cannot write copies and views');
+      fault = error;
+    }
+  };
+  return {
+    database: () => database,
+    viewCache: caches.of,
+    isCurrent: (from) => {
+      const meta = database.meta();
+      // A damaged object can be put back without any branch moving: only who has read the logs knows where they are cut.
+      const cuts = JSON.stringify(from.cuts ?? []);
+      return Object.entries({ ...inputsOf(from), cuts }).every(([key, value]) => meta[key] === value);
+    },
+    touch(changed, added) {
+      for (const subject of changed) if (pending.subjects !== 'all') pending.subjects.add(subject);
+      caches.forget(changed);
+      for (const line of added) pending.lines.push(line);
+      pending.dirty = true;
+    },
+    touchAll() {
+      pending.subjects = 'all';
+      pending.dirty = true;
+      caches.clear();
+    },
+    startAnew(lines, { file } = {}) {
+      clear(file);
+      pending = { ...nothing(), subjects: 'all', lines: [...lines], dirty: true };
+      caches.clear();
+    },
+    touchFiles,
+    filesAreBehind: () => database.meta()['files'] !== 'written',
+    async flush(fold, from) {
+      const { dirty, lines } = pending;
+      // What cannot be written stays noted.
+      if (dirty) await writeInSteps(database, fold, pending);
+      if (dirty) writeDatabase(database, fold, pending, from());
+      pending = nothing();
+      if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from().damaged);
+    },
+    fileFault: () => fault,
+    close: () => database.close(),
+  };
+}
+
+/**
+ * Writes most of a large change, step by step, and strikes it off. The database says nothing about its inputs meanwhile:
+ * a crash in between costs a rebuild. What comes in while it runs is added to the same change.
+ */
+async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pending): Promise<void> {
+  if (noted(pending, fold).size <= subjectsPerStep && pending.lines.length - pending.rows <= linesPerStep) return;
+  database.write({ meta: { oids: '' } });
+  while (pending.lines.length - pending.rows > linesPerStep) {
+    database.write({ lines: pending.lines.slice(pending.rows, pending.rows + linesPerStep).map(lineRow) });
+    pending.rows += linesPerStep;
+    await nextTurn();
+  }
+  for (let subjects = noted(pending, fold); subjects.size > subjectsPerStep; subjects = noted(pending, fold)) {
+    const step = firstOf(subjects, subjectsPerStep);
+    database.write({ events: eventRows(fold, step), records: recordRows(fold, step) });
+    for (const subject of step) subjects.delete(subject);
+    await nextTurn();
+  }
+}
+
+function noted(pending: Pending, fold: Fold): Set<string> {
+  if (pending.subjects === 'all') pending.subjects = new Set(['', ...subjectsOf(fold)]);
+  return pending.subjects;
+}
+
+function firstOf(names: Iterable<string>, count: number): string[] {
+  const first: string[] = [];
+  for (const name of names) {
+    if (first.length === count) break;
+    first.push(name);
+  }
+  return first;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resume) => {
+    setImmediate(resume);
+  });
+}
+
+/** Writes what is left of a change, and what all rows were made from, at one moment. */
+function writeDatabase(database: StateDatabase, fold: Fold, pending: Pending, from: DerivedFrom): void {
+  const state = readState(fold);
+  const subjects = noted(pending, fold);
+  database.write({
+    events: eventRows(fold, subjects),
+    records: recordRows(fold, subjects),
+    lines: pending.lines.slice(pending.rows).map(lineRow),
+    alarms: alarmRows(fold),
+    meta: {
+      ...inputsOf(from),
+      root: state.root,
+      counts: JSON.stringify(state.counts),
+      cuts: JSON.stringify(from.cuts),
+      tips: JSON.stringify(from.tips),
+      files: 'due',
+    },
+  });
+}
+
+function inputsOf(from: DerivedInputs): Record<string, string> {
+  const oids = Object.entries(from.oids).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return { version, trust: from.trust, rules: String(from.rules), oids: JSON.stringify(oids) };
+}
+
+/**
+ * Adds lines to the copies; a copy that does not end where they begin is written anew from the repository, as are those
+ * of the logs named in `anew`.
+ */
+async function writeCopies(
+  copies: PlainCopies,
+  repository: Repository,
+  { lines, anew, charter }: { lines: readonly Line[]; anew: ReadonlySet<string>; charter: Charter },
+): Promise<void> {
+  const { meshId, purges: purged } = charter;
+  const behind = new Set(anew);
+  for (const [log, added] of Map.groupBy(lines, (line) => line.log)) {
+    const texts = added.map((line) => line.text);
+    if (!copies.append(log, added[0]?.seq ?? 1, texts)) behind.add(log);
+  }
+  for (const log of behind) {
+    const { lines: held } = await readLog(repository, log);
+    // A branch that somebody put back may hold what was purged: a copy never does.
+    copies.rewrite(log, purged.size === 0 ? held : held.map((line) => withoutBody({ meshId, purged }, line).line));
+  }
+}
+
+/** Writes the views of every audience. @returns the hand edits that were found and kept beside. */
+async function writeViews(
+  home: Home,
+  fold: Fold,
+  viewCache: (audience: string) => ViewCache,
+): Promise<WrittenViews['edited']> {
+  const source = viewSourceOf(fold);
+  const edited: WrittenViews['edited'][number][] = [];
+  for (const audience of fold.charter.audiences.keys()) {
+    const cache = viewCache(audience);
+    const written = await writeViewFiles(home, { audience, files: renderViews(source, { audience, cache }) });
+    edited.push(...written.edited);
+  }
+  return edited;
+}
+
+function reportEdits(edited: WrittenViews['edited'], log: Logger | undefined): void {
+  for (const { name, keptAs } of edited)
+    log?.warn({ name, keptAs }, 'a view was edited by hand; the edit is kept beside it');
+}

@@ -1,0 +1,68 @@
+import { joinMesh } from '../../mesh/join.ts';
+import { openRepository, prepareRepository } from '../../store/git/repository.ts';
+import { openHome } from '../../store/home.ts';
+import { lockHome } from '../../store/home-lock.ts';
+import { readKeys } from '../../store/keys.ts';
+import { bindMachine } from '../../store/machine-marker.ts';
+import { addTrustOps } from '../../store/trust-store.ts';
+import { readIdentity, writeIdentity } from '../identity.ts';
+import { requireNoMesh } from './init-mesh.ts';
+import { Refusal } from '../refusal.ts';
+
+/**
+ * Takes the trust set of the mesh from one enrolled host: its genesis must be the pinned mesh id, it must hold this host's
+ * own host-add with this host's keys, and the host that answered must be in it.
+ * @returns the name of the host that answered.
+ */
+export async function joinHost(options: { home: string; url: string; mesh: string }): Promise<{ host: string }> {
+  const home = openHome(options.home);
+  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  try {
+    const identity = readIdentity(home);
+    if (identity.mesh !== null) requireNoMesh(home);
+    const keys = readKeys(home);
+    const repository = openRepository(home.repository);
+    await prepareRepository(repository);
+    const joined = await joinMesh({
+      url: options.url,
+      mesh: options.mesh,
+      own: {
+        host: identity.host,
+        sign: keys.sign.publicKey.text,
+        ssh: keys.ssh.publicKey.text,
+        address: identity.address,
+      },
+      sshKey: keys.ssh.pem,
+      repository,
+    });
+    if (!joined.ok)
+      throw new Refusal({
+        code: 'JOIN_REFUSED',
+        message: `cannot join through ${options.url}: ${joined.detail}`,
+        hint: hints[joined.code] ?? 'memctl host --help',
+        exit: 1,
+      });
+    const { meshId, ops, via } = joined.value;
+    await addTrustOps(repository, {
+      ops: ops.map(({ id, text }) => ({ id, text })),
+      author: `memd <${identity.host}@${meshId}>`,
+      seconds: Math.floor(Date.now() / 1_000),
+    });
+    await bindMachine(home);
+    await writeIdentity(home, { ...identity, mesh: meshId });
+    return { host: via };
+  } finally {
+    lock.release();
+  }
+}
+
+/** The next step for each way in which a join can fail. */
+const hints: Readonly<Record<string, string>> = {
+  NOT_ADDED: 'on an enrolled host: memctl host add LINE, with the line that memctl host request prints here',
+  KEYS_DIFFER: 'this host was added with other keys; request it under another name: memctl host request --host NAME',
+  NOT_A_MESH_ID: 'copy the mesh id from memctl status on an enrolled host',
+  FOREIGN_MESH: 'compare the mesh id with memctl status on an enrolled host',
+  UNREACHABLE: 'is memd running there, and does its ssh port let this machine in?',
+  TIMEOUT: 'is memd running there, and does its ssh port let this machine in?',
+  REFUSED_KEY: 'on an enrolled host: memctl host add LINE, with the line that memctl host request prints here',
+};

@@ -1,0 +1,165 @@
+/** purge.plan and purge.list: what a purge would take away, and what became of those that the charter counts. */
+import type { Body } from '../../core/event.ts';
+import { eventsOf, eventView, namersOf, subjectsOf, type Fold } from '../../core/fold/fold.ts';
+import { skeletonOf } from '../../core/fold/skeleton.ts';
+import { isSlug } from '../../core/id.ts';
+import { trustPurgeTargetsMax } from '../../core/limits.ts';
+import type { Charter, CharterSigner } from '../../core/trust/charter.ts';
+import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
+import { coversEverything } from '../../core/trust/scope.ts';
+import { keptOps, type TrustSet } from '../../core/trust/set.ts';
+import { peersOf } from '../../mesh/node.ts';
+import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from '../api/api-types.ts';
+import type { Engine } from '../engine.ts';
+import { fullId, requireIdText, unknownEvent } from '../full-ids.ts';
+import { Refusal, type RefusalOptions } from '../refusal.ts';
+import { signerOfKey } from '../trust/signer-of.ts';
+
+/**
+ * Names exactly what would go, without saying any of it. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS, PURGE_REFUSED,
+ * SIGNER_UNKNOWN, SIGNER_SCOPE.
+ */
+export async function planPurge(engine: Engine, request: Params<'purge.plan'>): Promise<PurgePlanJson> {
+  const { ids, reason, key } = request;
+  requireReason(reason);
+  const fold = await engine.beliefs.fold();
+  const { set, charter } = engine.trust();
+  const full = [...new Set(ids.map((id) => idOf(id, fold, set)))].toSorted((a, b) => (a < b ? -1 : 1));
+  if (full.length > trustPurgeTargetsMax) {
+    throw new Refusal({
+      code: 'BAD_REQUEST',
+      message: `${full.length} events in one purge; ${trustPurgeTargetsMax} is the most`,
+      hint: 'purge them in parts',
+      exit: 2,
+    });
+  }
+  const targets = full.map((id) => targetOf(fold, set, { id, ids: full }));
+  if (key !== undefined) requireMayPurge(charter, key);
+  return { reason, targets, hosts: peersOf(charter, engine.identity.host) };
+}
+
+function requireReason(reason: string): void {
+  if (isSlug(reason)) return;
+  throw new Refusal({
+    code: 'BAD_REQUEST',
+    message:
+      'a reason is a code of lower-case letters, digits and dashes; it is kept for ever, so it says nothing more',
+    hint: 'one of secret, personal-data, legal, mistake; or a word of your own',
+    exit: 2,
+  });
+}
+
+/** A full id of an event. Trust ops are the mesh itself: they stay. */
+function idOf(given: string, fold: Fold, set: TrustSet): string {
+  const isOp = given.length >= 8 && keptOps(set).some(({ id }) => id.startsWith(given));
+  if (isOp)
+    throw refused(`${given} is a trust op; trust ops cannot be purged`, 'memctl charter shows what is in effect');
+  requireIdText(given);
+  return fullId(given, fold);
+}
+
+function targetOf(fold: Fold, set: TrustSet, { id, ids }: { id: string; ids: readonly string[] }): PurgeTargetJson {
+  const view = eventView(fold, id);
+  if (view?.purge) {
+    throw refused(`event ${id.slice(0, 12)} is purged already, by trust op ${view.purge.op.slice(0, 12)}`, purgeList);
+  }
+  const skeleton = view?.body ? skeletonOf(view.body, view.level) : formerSkeleton(set, id);
+  if (skeleton !== undefined) {
+    const { supersedes, basis } = namersOf(fold, id);
+    const lines = (view?.lines ?? []).map(({ log, seq }) => ({ log, seq }));
+    const repeatedBy = view?.body ? repeatersOf(fold, view.body, ids) : [];
+    return { skeleton, lines, supersededBy: supersedes, basisOf: basis, repeatedBy };
+  }
+  if (view !== undefined) {
+    const why = 'its body cannot be read here, so nothing can be said of what is to stay of it';
+    throw refused(`event ${id.slice(0, 12)} cannot be purged: ${why}`, `memctl show ${id.slice(0, 12)}`);
+  }
+  throw unknownEvent(id);
+}
+
+/** Texts shorter than this are in too many events to say anything. */
+const repeatedCharsMin = 6;
+
+/** Events besides the targets whose body repeats what a body says. */
+function repeatersOf(fold: Fold, { value, content }: Body, targets: readonly string[]): readonly string[] {
+  const said = [value, content].filter((text) => text !== undefined && text.length >= repeatedCharsMin);
+  if (said.length === 0) return [];
+  return subjectsOf(fold)
+    .flatMap((subject) => eventsOf(fold, subject))
+    .filter((id) => !targets.includes(id) && repeats(eventView(fold, id)?.body, said as string[]));
+}
+
+function repeats(body: Body | null | undefined, said: readonly string[]): boolean {
+  const texts = [body?.value, body?.content, body?.hook, body?.text, body?.home, ...(body?.names ?? [])];
+  return texts.some((text) => text !== undefined && said.some((one) => text.includes(one)));
+}
+
+/** Its body went with a purge that counts no more: what that one said of it still holds. */
+function formerSkeleton({ held }: TrustSet, id: string): PurgeSkeleton | undefined {
+  for (const { op } of held.values()) {
+    const target = op.body.op === 'purge' ? op.body.targets.find((one) => one.id === id) : undefined;
+    if (target !== undefined) return target;
+  }
+  return undefined;
+}
+
+/** What is left of a purged event is the purger's word for it, so only who may speak of every subject may purge any. */
+function mayPurge({ scopes }: CharterSigner): boolean {
+  return scopes.includes('purge') && coversEverything(scopes);
+}
+
+function requireMayPurge(charter: Charter, key: string): void {
+  const signer = signerOfKey(charter, key);
+  if (!mayPurge(signer)) {
+    const able = [...charter.signers.values()].filter((one) => one.status === 'active' && mayPurge(one));
+    throw new Refusal({
+      code: 'SIGNER_SCOPE',
+      message: `signer ${signer.name} (${signer.scopes.join(', ')}) may not purge: that takes the scopes purge and *; nothing was signed`,
+      hint: `who could: ${able.map(({ name }) => name).join(', ') || 'nobody'}; name their key: --key FILE`,
+      exit: 6,
+    });
+  }
+}
+
+const purgeList = 'memctl purge --list';
+
+function refused(message: string, hint: string): Refusal {
+  const options: RefusalOptions = { code: 'PURGE_REFUSED', message: `${message}; nothing was signed`, hint, exit: 6 };
+  return new Refusal(options);
+}
+
+/** Why the body of an event is gone; undefined for one that is not purged. */
+export function purgedJson({ charter, set }: { charter: Charter; set: TrustSet }, id: string): PurgedJson | undefined {
+  const purge = charter.purges.get(id);
+  if (purge === undefined) return undefined;
+  const { op, by, reason } = purge;
+  return { id, op, by: by.signer, reason, at: set.held.get(op)?.op.body.at ?? '' };
+}
+
+/** Every purge that counts, newest op first. A host that has the same trust set as this one holds the op. */
+export function listPurges(engine: Engine): readonly ListedPurgeJson[] {
+  const { charter, set, hash } = engine.trust();
+  const due = new Set(engine.purger.due());
+  const unconfirmed = peersOf(charter, engine.identity.host).filter(
+    (host) => engine.peerBook.of(host)?.heads?.trust.hash !== hash,
+  );
+  const listed = [...charter.purges].flatMap(([id, { target }]) => {
+    const purged = purgedJson({ charter, set }, id);
+    if (purged === undefined) return [];
+    const { subject, kind, host } = target;
+    return [{ ...purged, subject, kind, host, done: !due.has(id), unconfirmed }];
+  });
+  return listed.toSorted((a, b) => (a.at === b.at ? Number(a.id > b.id) - 1 : a.at < b.at ? 1 : -1));
+}
+
+/** Refuses EVENT_PURGED: the same body is the same event, and would fold as purged wherever it comes. */
+export function requireNotPurged(charter: Charter, id: string): void {
+  const purge = charter.purges.get(id);
+  if (purge === undefined) return;
+  throw new Refusal({
+    code: 'EVENT_PURGED',
+    message: `event ${id.slice(0, 12)} was purged by ${purge.by.signer} (${purge.reason}, trust op ${purge.op.slice(0, 12)}); nothing was appended`,
+    hint: 'say it anew, without what was to go',
+    exit: 6,
+  });
+}

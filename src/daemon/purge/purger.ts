@@ -1,0 +1,137 @@
+/**
+ * Carrying out purges: what the charter says is purged is taken out of everything in this home. Every step can be done
+ * again, and `purged.json` is written last: what a crash interrupted is finished when the home is opened next.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { ObjectGate } from '../../mesh/object-gate.ts';
+import { realDisk, syncDirectories } from '../../store/disk.ts';
+import { diskError, isOperatingError, type OperatingError } from '../../store/errors.ts';
+import { dropUnreachable } from '../../store/git/maintenance.ts';
+import { listLogs } from '../../store/git/refs.ts';
+import type { Repository } from '../../store/git/repository.ts';
+import type { HomeLock } from '../../store/home-lock.ts';
+import { rewriteLog } from '../../store/log-rewrite.ts';
+import { purgeBranches } from '../../store/fork-branches.ts';
+import { purgePlainCopies, removeKeptFiles } from '../../store/purge-copies.ts';
+import { readPurgeNote, writePurgeNote } from '../../store/purge-note.ts';
+import { sweepHome } from '../../store/sweep.ts';
+import type { AppendQueue } from '../own/append-queue.ts';
+import type { Beliefs } from '../beliefs/beliefs.ts';
+import { counted } from '../counted.ts';
+import type { LocalFault } from '../engine.ts';
+import type { TrustState } from '../trust/trust-keeper.ts';
+
+type Progress = (text: string) => void;
+
+export interface Purger {
+  /** Events that the charter purges and that are not out of this home yet, sorted. */
+  readonly due: () => readonly string[];
+  /**
+   * Carries out what is due, with appends, fetches, readers and served peers held, and puts the fold under the charter as it
+   * is. Never throws for what fails in it: then it stays due, and `faults` says why. @returns false: nothing was due.
+   */
+  readonly carryOut: (progress: Progress) => Promise<boolean>;
+  /** Bodies that the mesh purged are still on this disk, and why. */
+  readonly faults: () => readonly LocalFault[];
+}
+
+export interface PurgerOptions {
+  readonly lock: HomeLock;
+  readonly repository: Repository;
+  readonly meshId: string;
+  readonly trust: () => TrustState;
+  readonly beliefs: Beliefs;
+  readonly gate: ObjectGate;
+  /** Appends wait in it while a purge is at work. */
+  readonly queue: Pick<AppendQueue<unknown, unknown>, 'alone'>;
+  readonly log: Logger | undefined;
+}
+
+export function createPurger(options: PurgerOptions): Purger {
+  const { lock, trust, gate, queue, beliefs, log } = options;
+  let fault: OperatingError | undefined;
+  const due = (): readonly string[] => {
+    const done = new Set(readPurgeNote(lock.home));
+    return [...trust().charter.purges.keys()].filter((id) => !done.has(id));
+  };
+  const work = async (progress: Progress): Promise<void> => {
+    try {
+      await purgeHome(options, progress);
+      fault = undefined;
+    } catch (error) {
+      if (!isOperatingError(error)) throw error;
+      fault = error;
+      log?.error({ err: error }, 'a purge is not finished');
+      // What is purged counts for nothing from now on, wherever its bytes still are.
+      await beliefs.recharter();
+    }
+  };
+  return {
+    due,
+    async carryOut(progress) {
+      await forgetVoided(lock.home, trust());
+      const some = due().length > 0 || beliefs.book.covered().length > 0;
+      if (some) await gate.alone(() => queue.alone(() => work(progress)));
+      return some;
+    },
+    faults: () =>
+      [
+        ...(fault === undefined ? [] : [sentence(due().length, fault)]),
+        ...beliefs.book.covered().map((host) => `${comeBack(host)}; next: memctl rebuild`),
+      ].map((detail) => ({ kind: 'PURGE_DUE', detail })),
+  };
+}
+
+/** Somebody put an old branch back, with git or from a backup. */
+function comeBack(host: string): string {
+  return `log ${host} holds bodies again that are purged`;
+}
+
+function sentence(due: number, { message }: OperatingError): string {
+  return `the bodies of ${counted(due, 'purged event')} are not out of this home: ${message}`;
+}
+
+/** What was carried out for a purge that counts no more is forgotten: should it count again, there may be bodies again. */
+async function forgetVoided(home: HomeLock['home'], { charter }: TrustState): Promise<void> {
+  const done = readPurgeNote(home);
+  const counting = done.filter((id) => charter.purges.has(id));
+  if (counting.length < done.length) await writePurgeNote(home, counting);
+}
+
+async function purgeHome(options: PurgerOptions, progress: Progress): Promise<void> {
+  const { lock, repository, trust, beliefs, meshId } = options;
+  const { charter } = trust();
+  const { purges: purged } = charter;
+  const { home } = lock;
+  await beliefs.purge(progress, async () => {
+    for (const host of listLogs(repository).keys()) {
+      progress(`purging log ${host}`);
+      const rewritten = await rewriteLog({ repository, host, meshId, purged });
+      if (rewritten !== undefined) progress(`log ${host}: ${counted(rewritten.holes, 'new hole')}`);
+    }
+    progress('dropping old objects');
+    sweepHome(lock);
+    await dropUnreachable(repository);
+    purgePlainCopies(home, { meshId, purged });
+    await purgeBranches(home, { meshId, purged });
+  });
+  const unwritten = beliefs.fileFault();
+  if (unwritten !== undefined) throw unwritten;
+  // Last, since writing a view keeps a hand edit of it beside.
+  const removed = removeKeptFiles(home, charter.audiences);
+  if (removed.length > 0) options.log?.warn({ removed }, 'a purge removed kept copies');
+  await syncDirectories(realDisk, foldersOf(home));
+  await writePurgeNote(home, [...purged.keys()]);
+}
+
+/** What was removed must not be there again after a power cut. */
+function foldersOf({ dir, logs, views }: HomeLock['home']): readonly string[] {
+  try {
+    const audiences = readdirSync(views, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [dir, logs, views, ...audiences.map(({ name }) => join(views, name))];
+  } catch (error) {
+    throw diskError(error, 'read', views);
+  }
+}

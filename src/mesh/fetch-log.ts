@@ -241,8 +241,8 @@ function wrongBranch(
  * Makes durable what was admitted. A peer that has not purged yet sends bodies that this host must not hold: of what it
  * sent only the lines are kept, with holes, in a commit of our own.
  */
-async function keep(
-  { node, log, shared }: LogFetch,
+export async function keep(
+  { node, log, shared }: Pick<LogFetch, 'node' | 'log' | 'shared'>,
   { quarantine, admission }: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
   objects: readonly EncodedObject[] | 'pack',
 ): Promise<LogBase> {

@@ -12,12 +12,11 @@ import type { OwnVerdict } from '../core/sync/vocabulary.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { admitCommit, type Admission } from './admission.ts';
-import { packBounds, type LogFetch } from './fetch-log.ts';
+import { keep, packBounds, type LogFetch } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readBranch, readOurLine } from './fork-branch.ts';
 import { worldOf } from './node.ts';
 import type { Quarantine } from './quarantine.ts';
-import { takeOver } from './take-over.ts';
 
 /** Looks for proof of a claim about the own log. Throws OperatingError for failures of this machine. */
 export async function judgeOwnClaim(fetch: LogFetch): Promise<OwnVerdict> {
@@ -108,21 +107,21 @@ async function foundFork(
  */
 async function adopted(fetch: LogFetch, quarantine: Quarantine, admission: Admission): Promise<boolean> {
   const { node, log, shared, peer } = fetch;
-  if (admission.kind !== 'extended' || admission.covered || node.aloneWithOwnLog === undefined) return false;
-  const { lines, base } = admission;
+  if (admission.kind !== 'extended' || node.aloneWithOwnLog === undefined) return false;
+  const { lines } = admission;
   return node.aloneWithOwnLog(lines.length, async () => {
     const ours = node.tip(log);
     const known = ours?.seq ?? 0;
     const mended = node.damage?.of(log) === true;
     if (known > lines.length || (known === lines.length && !mended)) return false;
     if (ours !== undefined && lines[known - 1]?.link !== ours.link) return false;
-    await takeOver(node.repository, quarantine, 'pack');
+    const { tip } = await keep(fetch, { quarantine, admission }, 'pack');
     // A damaged file of an object hides the good copy in the pack.
     if (mended) await removePackedFiles(node.repository);
     const expected = mended ? undefined : (ours?.oid ?? null);
-    await compareAndSwapRef(node.repository, { ref: logRef(log), expected, next: base.tip.oid });
+    await compareAndSwapRef(node.repository, { ref: logRef(log), expected, next: tip.oid });
     shared.bases.delete(log);
-    await node.admitLines({ log, lines: lines.slice(known), tip: base.tip, via: peer, mended });
+    await node.admitLines({ log, lines: lines.slice(known), tip, via: peer, mended });
     return true;
   });
 }

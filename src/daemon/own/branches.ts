@@ -6,7 +6,7 @@
 import { eventNamespace } from '../../core/event.ts';
 import { eventView, type Fold } from '../../core/fold/fold.ts';
 import { extendLog } from '../../core/log.ts';
-import { parseLine, type Line } from '../../core/line.ts';
+import { holeOf, parseLine, type Line } from '../../core/line.ts';
 import { approvalVerdict, type CharterHost } from '../../core/trust/charter.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { keepBranch, listBranches } from '../../store/fork-branches.ts';
@@ -49,7 +49,12 @@ export async function dropBranch(place: BranchPlace, cut: LogCut): Promise<boole
   const behind = parsedLines(lines.slice(keep), meshId);
   const signed = signedByAny(behind, host, meshId);
   if (signed.length === 0) return false;
-  await keepBranch(home, signed);
+  // A purge that could not be carried out yet must not leave its bodies here.
+  const { purges } = charter;
+  await keepBranch(
+    home,
+    signed.map((line) => (line.body !== null && purges.has(line.id) ? holeOf(line) : line)),
+  );
   await cutLog({ repository, host: cut.log, meshId, purged: charter.purges }, keep);
   return true;
 }

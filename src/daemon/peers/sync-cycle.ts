@@ -36,6 +36,7 @@ async function prepare(engine: Engine): Promise<void> {
   await engine.beliefs.fold();
   await engine.journal.load();
   await recheckCuts(engine);
+  await engine.purger.retry();
   // The own log may have been lost: then it comes back from a peer. Without the trust set nobody can be asked.
   requireSoundTrust(engine.beliefs);
   await engine.recovery.settle(() => undefined);

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { ObjectGate } from '../../mesh/object-gate.ts';
 import { realDisk, syncDirectories } from '../../store/disk.ts';
 import { diskError, isOperatingError, type OperatingError } from '../../store/errors.ts';
-import { dropUnreachable } from '../../store/git/maintenance.ts';
+import { dropUnreachable } from '../../store/git/drop-unreachable.ts';
 import { listLogs } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { HomeLock } from '../../store/home-lock.ts';
@@ -33,6 +33,8 @@ export interface Purger {
    * is. Never throws for what fails in it: then it stays due, and `faults` says why. @returns false: nothing was due.
    */
   readonly carryOut: (progress: Progress) => Promise<boolean>;
+  /** Tries again what failed, now and then: the disk may have space again, or what was damaged is mended. */
+  readonly retry: () => Promise<void>;
   /** Bodies that the mesh purged are still on this disk, and why. */
   readonly faults: () => readonly LocalFault[];
 }
@@ -49,6 +51,10 @@ export interface PurgerOptions {
   readonly log: Logger | undefined;
 }
 
+/** What failed is tried again after this time at the earliest, and takes this part of the time at most: all wait for it. */
+const retryMs = 20_000;
+const retryShare = 20;
+
 export function createPurger(options: PurgerOptions): Purger {
   const { lock, trust, gate, queue, beliefs, log } = options;
   let fault: OperatingError | undefined;
@@ -56,25 +62,33 @@ export function createPurger(options: PurgerOptions): Purger {
     const done = new Set(readPurgeNote(lock.home));
     return [...trust().charter.purges.keys()].filter((id) => !done.has(id));
   };
+  let nextTry = 0;
   const work = async (progress: Progress): Promise<void> => {
+    const start = performance.now();
     try {
       await purgeHome(options, progress);
       fault = undefined;
     } catch (error) {
       if (!isOperatingError(error)) throw error;
+      if (fault?.message !== error.message) log?.error({ err: error }, 'a purge is not finished');
       fault = error;
-      log?.error({ err: error }, 'a purge is not finished');
       // What is purged counts for nothing from now on, wherever its bytes still are.
       await beliefs.recharter();
     }
+    const end = performance.now();
+    nextTry = end + Math.max(retryMs, retryShare * (end - start));
+  };
+  const carryOut = async (progress: Progress): Promise<boolean> => {
+    await forgetVoided(lock.home, trust());
+    const some = due().length > 0 || beliefs.book.covered().length > 0;
+    if (some) await gate.alone(() => queue.alone(() => work(progress)));
+    return some;
   };
   return {
     due,
-    async carryOut(progress) {
-      await forgetVoided(lock.home, trust());
-      const some = due().length > 0 || beliefs.book.covered().length > 0;
-      if (some) await gate.alone(() => queue.alone(() => work(progress)));
-      return some;
+    carryOut,
+    async retry() {
+      if (fault !== undefined && performance.now() >= nextTry) await carryOut(() => undefined);
     },
     faults: () =>
       [
@@ -100,30 +114,62 @@ async function forgetVoided(home: HomeLock['home'], { charter }: TrustState): Pr
   if (counting.length < done.length) await writePurgeNote(home, counting);
 }
 
+/**
+ * Everywhere at once, as far as it goes: a log that cannot be read keeps no body of another one. Throws the first failure;
+ * what is believed is made anew all the same.
+ */
 async function purgeHome(options: PurgerOptions, progress: Progress): Promise<void> {
-  const { lock, repository, trust, beliefs, meshId } = options;
+  const { lock, trust, beliefs, meshId } = options;
   const { charter } = trust();
   const { purges: purged } = charter;
   const { home } = lock;
+  const failures: OperatingError[] = [];
+  const attempt = async (step: () => unknown): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      if (!isOperatingError(error)) throw error;
+      failures.push(error);
+    }
+  };
   await beliefs.purge(progress, async () => {
+    await purgeLogs(options, progress, attempt);
+    await attempt(() => purgePlainCopies(home, { meshId, purged }));
+    await attempt(() => purgeBranches(home, { meshId, purged }));
+  });
+  const unwritten = beliefs.fileFault();
+  if (unwritten !== undefined) failures.push(unwritten);
+  await attempt(async () => {
+    // Last, since writing a view keeps a hand edit of it beside.
+    const removed = removeKeptFiles(home, charter.audiences);
+    if (removed.length > 0) options.log?.warn({ removed }, 'a purge removed kept copies');
+    await syncDirectories(realDisk, foldersOf(home));
+  });
+  const [failure] = failures;
+  if (failure !== undefined) throw failure;
+  await writePurgeNote(home, [...purged.keys()]);
+}
+
+/** Every log that the repository has, whosoever it is, and then its objects. */
+async function purgeLogs(
+  { lock, repository, trust, meshId, log }: PurgerOptions,
+  progress: Progress,
+  attempt: (step: () => unknown) => Promise<void>,
+): Promise<void> {
+  const { purges: purged } = trust().charter;
+  await attempt(async () => {
     for (const host of listLogs(repository).keys()) {
       progress(`purging log ${host}`);
-      const rewritten = await rewriteLog({ repository, host, meshId, purged });
-      if (rewritten !== undefined) progress(`log ${host}: ${counted(rewritten.holes, 'new hole')}`);
+      await attempt(async () => {
+        const rewritten = await rewriteLog({ repository, host, meshId, purged });
+        if (rewritten !== undefined) progress(`log ${host}: ${counted(rewritten.holes, 'new hole')}`);
+      });
     }
     progress('dropping old objects');
     sweepHome(lock);
-    await dropUnreachable(repository);
-    purgePlainCopies(home, { meshId, purged });
-    await purgeBranches(home, { meshId, purged });
+    const removed = await dropUnreachable(repository);
+    if (removed.length > 0) log?.warn({ removed }, "a purge removed what was not memd's from its repository");
   });
-  const unwritten = beliefs.fileFault();
-  if (unwritten !== undefined) throw unwritten;
-  // Last, since writing a view keeps a hand edit of it beside.
-  const removed = removeKeptFiles(home, charter.audiences);
-  if (removed.length > 0) options.log?.warn({ removed }, 'a purge removed kept copies');
-  await syncDirectories(realDisk, foldersOf(home));
-  await writePurgeNote(home, [...purged.keys()]);
 }
 
 /** What was removed must not be there again after a power cut. */

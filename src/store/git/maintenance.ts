@@ -5,7 +5,7 @@ import path from 'node:path';
 import { maintenanceDeadlineMs } from '../../core/limits.ts';
 import { syncDirectories } from '../disk.ts';
 import { failedChild } from '../child.ts';
-import { diskError, OperatingError, printable, restoreHint } from '../errors.ts';
+import { printable, restoreHint } from '../errors.ts';
 import type { Problem } from '../problem.ts';
 import { runOrdinary } from './porcelain.ts';
 import { runGit, type Repository } from './repository.ts';
@@ -84,50 +84,4 @@ export async function packObjects(repository: Repository): Promise<void> {
 /** Removes the loose files of objects that a pack holds too, whatever is in those files. The pack must be durable. */
 export async function removePackedFiles(repository: Repository): Promise<void> {
   await runGit(repository, { args: ['prune-packed', '-q'], deadlineMs: maintenanceDeadlineMs });
-}
-
-/** Files of a pack, and what other programs make over several packs; they name packs that are about to go. */
-const packFile = /^(pack-([0-9a-f]{40,64})\.[a-z]+|multi-pack-index.*)$/;
-
-/**
- * Drops every object that no branch reaches: one pack of what is reached, made durable, and then everything else goes, so
- * that nothing can be read by its id any more. For a repository that nobody reads or writes meanwhile. A crash leaves
- * more than there should be, never less; run it again.
- * Errors: those of `runGit` (`CHILD_FAILED` too when an object that is reached is missing), `DISK_FAILED`.
- */
-export async function dropUnreachable(repository: Repository): Promise<void> {
-  const { disk, objectDir } = repository;
-  const folder = path.join(objectDir, 'pack');
-  try {
-    const { stdout } = await runGit(repository, {
-      args: ['pack-objects', '-q', '--all', '--delta-base-offset', '--non-empty', path.join(folder, 'pack')],
-      input: '',
-      deadlineMs: maintenanceDeadlineMs,
-    });
-    const kept = stdout.toString('latin1').trim();
-    // Without a pack to keep nothing may go.
-    if (!/^[0-9a-f]{40,64}$/.test(kept)) throw new OperatingError('CHILD_FAILED', 'git pack-objects: named no pack');
-    await syncDirectories(disk, [folder, objectDir]);
-    removeOthers(repository, folder, kept);
-    await syncDirectories(disk, [folder]);
-    await runGit(repository, { args: ['prune', '--expire=now'], deadlineMs: maintenanceDeadlineMs });
-    await removePackedFiles(repository);
-    // A name whose removal was not flushed is there again after a power cut.
-    const fans = fs.readdirSync(objectDir).filter((name) => /^[0-9a-f]{2}$/.test(name));
-    await syncDirectories(disk, [objectDir, folder, ...fans.map((name) => path.join(objectDir, name))]);
-  } catch (error) {
-    throw diskError(error, 'drop objects from', objectDir);
-  }
-}
-
-/** The index goes first: git sees a pack by it. */
-function removeOthers({ disk, objectDir }: Repository, folder: string, kept: string): void {
-  const others = fs.readdirSync(folder).filter((name) => {
-    const [, , pack] = packFile.exec(name) ?? ['', '', kept];
-    return pack !== kept;
-  });
-  const indexFirst = others.toSorted((left, right) => Number(right.endsWith('.idx')) - Number(left.endsWith('.idx')));
-  for (const name of indexFirst) disk.removeFile(path.join(folder, name));
-  fs.rmSync(path.join(objectDir, 'info', 'commit-graph'), { force: true });
-  fs.rmSync(path.join(objectDir, 'info', 'commit-graphs'), { recursive: true, force: true });
 }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseLine } from '../../../src/core/line.ts';
-import { dropUnreachable } from '../../../src/store/git/maintenance.ts';
+import { dropUnreachable } from '../../../src/store/git/drop-unreachable.ts';
 import { rewriteLog } from '../../../src/store/log-rewrite.ts';
 import { readLog } from '../../../src/store/log-store.ts';
 import { findBytes } from '../../lib/byte-search.ts';
@@ -89,6 +89,20 @@ describe('a purge in the mesh', () => {
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 1, alarms: [] });
     expect((await gamma.cycle('beta'))[0]).toMatchObject({ state: 'up', newEvents: 1, alarms: [] });
     for (const node of [alpha, beta, gamma]) expectNoTrace(node);
+  });
+
+  test('a restored host takes its own log from a peer that has not purged yet, with holes', async () => {
+    const [alpha, beta] = await threeNodes();
+    await beta.cycle('alpha');
+    const restored = await startNode('alpha');
+    introduce(restored, beta);
+    Object.assign(restored.mesh, { aloneWithOwnLog: (_: number, work: () => Promise<boolean>) => work() });
+    restored.purged.add(await idAt(beta, 3));
+    expect((await restored.cycle('beta'))[0]).toMatchObject({ state: 'up', alarms: [] });
+    expect([await holes(restored), restored.tips.get('alpha')?.link]).toEqual([[3], alpha.tips.get('alpha')?.link]);
+    expectNoTrace(restored);
+    await purge(beta, 3);
+    expect(beta.tips.get('alpha')?.oid, 'the same lines, the same commit').toBe(restored.tips.get('alpha')?.oid);
   });
 
   test('hosts that purged at different tips find together again', async () => {

@@ -6,7 +6,8 @@ import { extendLog } from '../../../src/core/log.ts';
 import { parseLine, type Line } from '../../../src/core/line.ts';
 import { childEnvironment } from '../../../src/store/child.ts';
 import { realDisk } from '../../../src/store/disk.ts';
-import { dropUnreachable, packObjects } from '../../../src/store/git/maintenance.ts';
+import { dropUnreachable } from '../../../src/store/git/drop-unreachable.ts';
+import { packObjects } from '../../../src/store/git/maintenance.ts';
 import { logRef, readRef } from '../../../src/store/git/refs.ts';
 import {
   initRepository,

@@ -155,7 +155,7 @@ export function brokenSignedPromise(fold: Fold, charter: Charter): Broken {
 }
 
 /**
- * A1 to A5: what nobody without a signer's key may do, whoever and however many they are. Read off the two folds; what
+ * K1 to K5: what nobody without a signer's key may do, whoever and however many they are. Read off the two folds; what
  * edges are and how they are judged is no part of it.
  */
 export function brokenAuthority(before: Fold, after: Fold): Broken {
@@ -167,13 +167,13 @@ export function brokenAuthority(before: Fold, after: Fold): Broken {
   for (const node of before.nodes.values()) {
     const now = after.nodes.get(node.id);
     if (node.withdrawnBySigned && now?.withdrawnBySigned !== true)
-      return `A3 what a signer withdrew is no longer withdrawn: ${node.id}`;
-    if (node.status === 'purged' && now?.status !== 'purged') return `A4 a purged event came back: ${node.id}`;
-    if (node.level === 'signed' && now?.level !== 'signed') return `A2 an approval stopped counting: ${node.id}`;
+      return `K3 what a signer withdrew is no longer withdrawn: ${node.id}`;
+    if (node.status === 'purged' && now?.status !== 'purged') return `K4 a purged event came back: ${node.id}`;
+    if (node.level === 'signed' && now?.level !== 'signed') return `K2 an approval stopped counting: ${node.id}`;
     if (node.level === 'unsigned' && now !== undefined && now.level !== 'unsigned')
-      return `A2 an event gained the level ${now.level}: ${node.id}`;
+      return `K2 an event gained the level ${now.level}: ${node.id}`;
   }
-  return charterIn(before) === charterIn(after) ? undefined : 'A5 the charter is another one';
+  return charterIn(before) === charterIn(after) ? undefined : 'K5 the charter is another one';
 }
 
 function brokenRecord(
@@ -181,12 +181,12 @@ function brokenRecord(
   after: Fold,
   { was, is }: { readonly was: SubjectRecord; readonly is: SubjectRecord },
 ): Broken {
-  if (was.flags.includes('pinned') !== is.flags.includes('pinned')) return 'A2 a pin appeared or is gone';
+  if (was.flags.includes('pinned') !== is.flags.includes('pinned')) return 'K2 a pin appeared or is gone';
   const claim = was.served === null ? undefined : must(eventView(before, was.served));
   if (claim?.level !== 'signed') return undefined;
   const shown = is.served === null ? undefined : must(eventView(after, is.served));
-  if (shown?.level !== 'signed') return 'A1 a signed subject serves nothing signed';
-  return keyOf(shown) === keyOf(claim) ? undefined : 'A1 a signed subject serves something else';
+  if (shown?.level !== 'signed') return 'K1 a signed subject serves nothing signed';
+  return keyOf(shown) === keyOf(claim) ? undefined : 'K1 a signed subject serves something else';
 }
 
 /** Everything that the root has of the charter. Names of records hold a slash, those of charter items a colon first. */
@@ -203,7 +203,7 @@ export interface Attack {
   readonly undisputed: ReadonlySet<string>;
 }
 
-/** D1, D2, Q1, S1b, R1, R2: what an unsigned attack by some hosts may never do to what was before. */
+/** Q2, Q3, Q1, S1b, R1, R2: what an unsigned attack by some hosts may never do to what was before. */
 export function brokenByAttack(attack: Attack): Broken {
   for (const subject of subjects) {
     for (const scope of scopes) {
@@ -219,7 +219,7 @@ export function brokenByAttack(attack: Attack): Broken {
 }
 
 /**
- * D1 and D2 speak of claims in dispute as R3.7 has it. A claim can be parked without that: when the one revision of it
+ * Q2 and Q3 speak of claims in dispute as R3.7 has it. A claim can be parked without that: when the one revision of it
  * lapsed because its host narrowed or took back its word. Whoever revises such a claim settles nothing between others.
  */
 function brokenDispute({ before, after, hosts, undisputed }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {
@@ -237,10 +237,10 @@ function brokenDispute({ before, after, hosts, undisputed }: Attack, was: Subjec
         !undisputed.has(view.id),
     );
   const keys = new Set(others.map(keyOf));
-  if (keys.size >= 2) return 'D1 a dispute between two hosts was settled by a third';
+  if (keys.size >= 2) return 'Q2 a dispute between two hosts was settled by a third';
   const shown = is.served === null ? undefined : eventView(after, is.served);
   const inFavour = keys.size === 1 && (shown === undefined || !keys.has(keyOf(shown)));
-  return inFavour ? 'D2 a party settled its own dispute in its favour' : undefined;
+  return inFavour ? 'Q3 a party settled its own dispute in its favour' : undefined;
 }
 
 function brokenService({ before, after, hosts }: Attack, was: SubjectRecord, is: SubjectRecord): Broken {

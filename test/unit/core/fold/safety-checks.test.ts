@@ -48,12 +48,12 @@ describe('safety checks', () => {
     expect(brokenSignedPromise(tampered(world, { served: again, status: 'served' }), fakeCharter())).toMatch(/^S5 /);
   });
 
-  test('D1 and D2: a dispute that a third host, or a party, settled', () => {
+  test('Q2 and Q3: a dispute that a third host, or a party, settled', () => {
     const world = dispute();
     const settled = newWorld();
     settled.say('alpha', 'assert', subject, { value: 'v1' });
-    expect(attack(foldOf(world), foldOf(settled), 'gamma')).toMatch(/^D1 /);
-    expect(attack(foldOf(world), foldOf(settled), 'alpha')).toMatch(/^D2 /);
+    expect(attack(foldOf(world), foldOf(settled), 'gamma')).toMatch(/^Q2 /);
+    expect(attack(foldOf(world), foldOf(settled), 'alpha')).toMatch(/^Q3 /);
     expect(attack(foldOf(world), foldOf(settled), 'beta')).toBe('nothing broken');
   });
 
@@ -99,37 +99,37 @@ describe('safety checks', () => {
       expect(brokenAuthority(before, foldOf(world))).toBeUndefined();
     });
 
-    test('A1: signed truth that is gone, or says something else', () => {
+    test('K1: signed truth that is gone, or says something else', () => {
       const { world } = signed();
-      expect(authority(world, tampered(world, { served: null }))).toMatch(/^A1 .* nothing signed/);
+      expect(authority(world, tampered(world, { served: null }))).toMatch(/^K1 .* nothing signed/);
       const other = world.say('alpha', 'assert', subject, { value: 'v2' }, { sign: 'craig' });
       const before = tampered(world, { served: world.lines[0]?.id ?? '', status: 'served' });
       const after = tampered(world, { served: other, status: 'served' });
-      expect(brokenAuthority(before, after)).toMatch(/^A1 .* something else/);
+      expect(brokenAuthority(before, after)).toMatch(/^K1 .* something else/);
     });
 
-    test('A2: a level gained or lost, a pin that appeared', () => {
+    test('K2: a level gained or lost, a pin that appeared', () => {
       const { world, claim } = signed();
-      expect(authority(world, tampered(world, {}, { [claim]: { level: 'delegated' } }))).toMatch(/^A[12] /);
-      expect(authority(world, tampered(world, { flags: ['pinned'] }))).toMatch(/^A2 a pin/);
+      expect(authority(world, tampered(world, {}, { [claim]: { level: 'delegated' } }))).toMatch(/^K[12] /);
+      expect(authority(world, tampered(world, { flags: ['pinned'] }))).toMatch(/^K2 a pin/);
       const plain = world.say('beta', 'assert', subject, { value: 'v1' });
-      expect(authority(world, tampered(world, {}, { [plain]: { level: 'delegated' } }))).toMatch(/^A2 .* gained/);
+      expect(authority(world, tampered(world, {}, { [plain]: { level: 'delegated' } }))).toMatch(/^K2 .* gained/);
     });
 
-    test('A3 and A4: what a signer withdrew or purged, and that is back', () => {
+    test('K3 and K4: what a signer withdrew or purged, and that is back', () => {
       const world = newWorld();
       const claim = world.say('beta', 'assert', subject, { value: 'v1' });
       world.say('alpha', 'retract', subject, { supersedes: [claim] }, { sign: 'craig' });
-      expect(authority(world, tampered(world, {}, { [claim]: { withdrawnBySigned: false } }))).toMatch(/^A3 /);
+      expect(authority(world, tampered(world, {}, { [claim]: { withdrawnBySigned: false } }))).toMatch(/^K3 /);
       const purged = tampered(world, {}, { [claim]: { status: 'purged' } });
-      expect(brokenAuthority(purged, foldOf(world))).toMatch(/^A4 /);
+      expect(brokenAuthority(purged, foldOf(world))).toMatch(/^K4 /);
     });
 
-    test('A5: a charter that is another one', () => {
+    test('K5: a charter that is another one', () => {
       const { world } = signed();
       const after = foldOf(world);
       after.tree.leaves.set('signer:mallory', 'f'.repeat(64));
-      expect(authority(world, after)).toMatch(/^A5 /);
+      expect(authority(world, after)).toMatch(/^K5 /);
     });
   });
 });

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isSlug } from '../core/id.ts';
+import { parsePlainJson } from '../crypto/plain-json.ts';
 import { realDisk, replaceFile } from '../store/disk.ts';
 import { OperatingError, printable } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
@@ -66,11 +67,8 @@ export function readIdentity(home: Home): Identity {
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const read = parsePlainJson(text);
+  return read.ok ? read.value : undefined;
 }
 
 /** True once init or host request has been run in this home. */

@@ -4,6 +4,7 @@
  */
 
 import fs from 'node:fs';
+import { parsePlainJson } from '../crypto/plain-json.ts';
 import { assert } from '../crypto/result.ts';
 import { realDisk, replaceFile, type Disk } from './disk.ts';
 import { diskError, OperatingError, restoreHint, systemCode } from './errors.ts';
@@ -63,12 +64,8 @@ export function readLastHeads(home: Home): {
 }
 
 function parseLastHeads(text: string): LastHeads | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const read = parsePlainJson(text);
+  const value = read.ok ? read.value : undefined;
   if (!isRecord(value) || value['v'] !== 1 || !isRecord(value['logs'])) return undefined;
   const logs: Record<string, LastHead> = {};
   for (const [host, entry] of Object.entries(value['logs'])) {

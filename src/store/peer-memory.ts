@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import { isSlug } from '../core/id.ts';
+import { parsePlainJson } from '../crypto/plain-json.ts';
 import { realDisk, replaceFile, type Disk } from './disk.ts';
 import { systemCode } from './errors.ts';
 import type { Home } from './home.ts';
@@ -26,11 +27,12 @@ const bytesMax = 262_144;
 export function readPeerMemory(home: Home): ReadonlyMap<string, RememberedPeer> {
   try {
     const text = fs.readFileSync(home.peerMemory, 'utf8');
-    const value: unknown = text.length > bytesMax ? null : JSON.parse(text);
+    const read = text.length > bytesMax ? undefined : parsePlainJson(text);
+    const value = read?.ok === true ? read.value : undefined;
     const entries = isRecord(value) && isRecord(value['peers']) ? Object.entries(value['peers']) : [];
     return new Map(entries.flatMap(([host, one]) => (isSlug(host) && isPeer(one) ? [[host, one]] : [])));
   } catch (error) {
-    if (error instanceof SyntaxError || systemCode(error) !== '') return new Map();
+    if (systemCode(error) !== '') return new Map();
     throw error;
   }
 }

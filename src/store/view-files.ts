@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { sha256Hex } from '../crypto/hash.ts';
+import { parsePlainJson } from '../crypto/plain-json.ts';
 import { assert } from '../crypto/result.ts';
 import { realDisk, type Disk } from './disk.ts';
 import { diskError } from './errors.ts';
@@ -35,9 +36,9 @@ type Hashes = Record<string, readonly string[]>;
 
 function readHashes(folder: string): Hashes {
   try {
-    const value: unknown = JSON.parse(readPlainFile(path.join(folder, memory))?.toString('utf8') ?? '{}');
-    const entries = Object.entries(value as Record<string, unknown>).filter((entry): entry is [string, string[]] =>
-      Array.isArray(entry[1]),
+    const read = parsePlainJson(readPlainFile(path.join(folder, memory))?.toString('utf8') ?? '{}');
+    const entries = Object.entries(read.ok ? (read.value as Record<string, unknown>) : {}).filter(
+      (entry): entry is [string, string[]] => Array.isArray(entry[1]),
     );
     return Object.fromEntries(entries);
   } catch {

@@ -1,5 +1,6 @@
 import type { BodyInput } from '../../core/event.ts';
 import { lineBytesMax } from '../../core/limits.ts';
+import { parsePlainJson } from '../../crypto/plain-json.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import { decodeUtf8 } from '../../crypto/text.ts';
 import { plainEvent, type PlainEventFault } from './plain-event.ts';
@@ -94,26 +95,10 @@ function readEvent(record: Readonly<Record<string, unknown>>): Result<JsonLine, 
 }
 
 function parseRecord(text: string): Result<Readonly<Record<string, unknown>>, JsonLineFault> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return refuse('NOT_JSON', 'not JSON');
-  }
+  const read = parsePlainJson(text);
+  if (!read.ok) return read;
+  const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return refuse('NOT_AN_OBJECT', 'not a JSON object');
-  if (memberCount(text) !== Object.keys(value).length) return refuse('REPEATED_KEY', 'a key stands twice in it');
   return ok(value as Readonly<Record<string, unknown>>);
-}
-
-/** Members of the outermost object as they stand in a text that is known to be JSON: `JSON.parse` drops repeats. */
-function memberCount(text: string): number {
-  let depth = 0;
-  let members = 0;
-  for (const token of text.match(/"(?:[^"\\]|\\.)*"|[[\]{}:]/g) ?? []) {
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (token === ':' && depth === 1) members += 1;
-  }
-  return members;
 }

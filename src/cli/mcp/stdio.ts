@@ -1,5 +1,6 @@
 /** stdin and stdout of the MCP server: the protocol and nothing else. */
-import { PassThrough, Writable } from 'node:stream';
+import { PassThrough, Transform, Writable } from 'node:stream';
+import { parsePlainJson } from '../../crypto/plain-json.ts';
 
 export interface ProtocolPipes {
   readonly input: PassThrough;
@@ -21,8 +22,9 @@ export function takeStdio(): ProtocolPipes {
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const input = new PassThrough();
   const running = new Set<Promise<unknown>>();
-  process.stdin.pipe(input, { end: false });
-  process.stdin.once('end', () => void endWhenIdle(input, running));
+  const read = unambiguous((text) => write(`${text}\n`));
+  process.stdin.pipe(read).pipe(input, { end: false });
+  read.once('end', () => void endWhenIdle(input, running));
   process.stdin.once('close', () => void endWhenIdle(input, running));
   return {
     input,
@@ -34,6 +36,43 @@ export function takeStdio(): ProtocolPipes {
     },
   };
 }
+
+/**
+ * Passes lines on, but for those in which a key stands twice: the SDK would take the last, so they are answered here. What is
+ * no JSON at all, or has no end, is the business of the SDK.
+ */
+function unambiguous(answer: (text: string) => void): Transform {
+  let held: Buffer[] = [];
+  const refused = (line: Buffer): boolean => {
+    const text = line.toString('utf8');
+    const parsed = parsePlainJson(text);
+    if (parsed.ok || parsed.code !== 'REPEATED_KEY') return false;
+    const { id } = JSON.parse(text) as { readonly id?: unknown };
+    const error = { code: invalidRequest, message: 'a key stands twice in the request: nothing was done' };
+    answer(JSON.stringify({ jsonrpc: '2.0', id: typeof id === 'number' || typeof id === 'string' ? id : null, error }));
+    return true;
+  };
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      let from = 0;
+      for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, from)) {
+        const line = Buffer.concat([...held, chunk.subarray(from, at + 1)]);
+        held = [];
+        if (!refused(line)) this.push(line);
+        from = at + 1;
+      }
+      if (from < chunk.length) held.push(chunk.subarray(from));
+      done();
+    },
+    flush(done) {
+      if (held.length > 0) this.push(Buffer.concat(held));
+      done();
+    },
+  });
+}
+
+/** JSON-RPC 2.0: Invalid Request. */
+const invalidRequest = -32_600;
 
 /** The SDK drops what is under way when its input ends: it ends for the SDK when nothing is. */
 async function endWhenIdle(input: PassThrough, running: ReadonlySet<Promise<unknown>>): Promise<void> {

@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { apiHeartbeatMs, apiLineBytesMax, apiRequestsMax, socketBacklogBytesMax } from '../../core/limits.ts';
+import { parsePlainJson } from '../../crypto/plain-json.ts';
 import { lineSplitter, type ApiAnswer, type ApiError, type ApiRequest } from './protocol.ts';
 
 /** Does one request. Throws what `describe` can put into words. */
@@ -108,7 +109,10 @@ async function answerLine(
   send: (answer: ApiAnswer) => void,
 ): Promise<void> {
   const request = line === null ? undefined : readRequest(line);
-  if (!request) return send(badRequest('a request is one line of UTF-8: {"id":INTEGER,"method":TEXT,"params":OBJECT}'));
+  if (!request)
+    return send(
+      badRequest('a request is one line of UTF-8: {"id":INTEGER,"method":TEXT,"params":OBJECT}, no key twice'),
+    );
   const { id, method, params } = request;
   const heartbeat = setInterval(() => send({ id, progress: '' }), apiHeartbeatMs);
   try {
@@ -129,13 +133,11 @@ function answerText(answer: ApiAnswer): string {
 }
 
 function readRequest(line: string): ApiRequest | undefined {
-  try {
-    const value = JSON.parse(line) as Partial<ApiRequest> | null;
-    if (!Number.isSafeInteger(value?.id) || typeof value?.method !== 'string') return undefined;
-    return { id: value.id as number, method: value.method, params: value.params ?? {} };
-  } catch {
-    return undefined;
-  }
+  const read = parsePlainJson(line);
+  if (!read.ok) return undefined;
+  const value = read.value as Partial<ApiRequest> | null;
+  if (!Number.isSafeInteger(value?.id) || typeof value?.method !== 'string') return undefined;
+  return { id: value.id as number, method: value.method, params: value.params ?? {} };
 }
 
 function badRequest(message: string): ApiAnswer {

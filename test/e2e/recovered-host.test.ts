@@ -125,7 +125,7 @@ test('keys that a host has, and a name that is taken, enrol no second host', asy
   expect(again.code).toBe('OP_REFUSED');
 }, 30_000);
 
-test('a copied home is read-only, says both ways out, and reads on', async () => {
+test('D5: a copied home is read-only, says both ways out, and reads on', async () => {
   const env = isolated(bench.folder());
   const copy = join(bench.folder(), 'copy');
   await gamma.stop();

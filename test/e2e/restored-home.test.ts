@@ -38,7 +38,7 @@ function restore(): void {
 
 const branch = (): string => join(alpha.repository, 'refs/heads/log/alpha');
 
-test('the first append after a restore follows what a peer holds, by a command alone', async () => {
+test('D5: the first append after a restore follows what a peer holds, by a command alone', async () => {
   restore();
   expect(await alpha.json('lesson', 'lesson/three', 'x')).toMatchObject({ seq: 3 });
   await alpha.start();
@@ -49,7 +49,7 @@ test('the first append after a restore follows what a peer holds, by a command a
   await alpha.stop();
 }, 60_000);
 
-test('the same by memd', async () => {
+test('D5: the same by memd', async () => {
   restore();
   await alpha.start();
   expect(await alpha.json('lesson', 'lesson/four', 'x')).toMatchObject({ seq: 4 });
@@ -80,7 +80,7 @@ test.each([
   60_000,
 );
 
-test('with peers known and none of them reachable an append waits and is refused, unless a person says --offline', async () => {
+test('D5: with peers known and none of them reachable an append waits and is refused, unless a person says --offline', async () => {
   await beta.stop();
   const alone = await alpha.refused(5, ['lesson', 'lesson/six', 'x'], { env: { MEMD_OFFLINE: '' } });
   expect(alone).toMatchObject({ code: 'PEERS_UNREACHABLE', hint: expect.stringContaining('--offline') });

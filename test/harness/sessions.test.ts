@@ -118,7 +118,7 @@ test('a session is told the memory of the project that its folder is in', async 
   }
 });
 
-test('a session starts within 200 ms with five peers that are gone', async () => {
+test('C9: a session starts within 200 ms with five peers that are gone', async () => {
   const { host, folder, start } = await hostWithMemory();
   for (const name of ['beta', 'gamma', 'delta', 'epsilon', 'zeta']) {
     const peer = await layHost({ folder, name, started: () => undefined });

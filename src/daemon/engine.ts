@@ -236,7 +236,8 @@ function openLive(parts: Parts): Live {
   };
   const queue = openQueue(parts, { keys, beliefs, requireWhole });
   const gate = createObjectGate();
-  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled: (name) => current.charter.hosts.has(name) });
+  const isEnrolled = (name: string): boolean => current.charter.hosts.has(name);
+  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled, isPurged: () => purger.isDone() });
   const onKeys = async (): Promise<void> => {
     keyring = readKeys(home);
     peerBook.forgetProofs();
@@ -247,7 +248,8 @@ function openLive(parts: Parts): Live {
   const settle = async (said: (text: string) => void): Promise<void> => {
     peers.expel();
     options.onCharter?.();
-    if (!(await purger.carryOut(said))) await queue.alone(() => beliefs.recharter());
+    if (await purger.carryOut(said)) await journal.publishOnceOpen();
+    else await queue.alone(() => beliefs.recharter());
     await recovery.settle(said);
   };
   const grown = (state: TrustState): void => void (current = state);
@@ -274,6 +276,7 @@ function openJournal(
     readonly beliefs: Beliefs;
     readonly gate: ObjectGate;
     readonly isEnrolled: (host: string) => boolean;
+    readonly isPurged: () => boolean;
   },
 ): Journal {
   const { keys, ...rest } = own;

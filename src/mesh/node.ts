@@ -152,9 +152,15 @@ export function worldOf(node: MeshNode): World {
             tip: (host) => node.views?.tip(host),
             isDamaged: (host) => node.views?.isDamaged(host) === true,
             isOutdated: (host) => isOutdatedView(node, host),
+            isAwaited: (host) => isAwaitedView(node, host),
           },
         }),
   };
+}
+
+/** True while there are purges, and the newest line of a host does not say that it has carried out those of our trust set. */
+function isAwaitedView(node: MeshNode, host: string): boolean {
+  return host !== node.host && node.charter().purges.size > 0 && node.views?.newest(host)?.trust !== node.trust().hash;
 }
 
 /** True while our copy of a host's view journal ends with a line of a key that the host has replaced since. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { ListedPurgeJson, PurgePlanJson } from '../../daemon/api/api-types.ts';
+import type { ListedPurgeJson, PurgePlanJson, WaitingHostJson } from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { approveOp, rememberedKey } from '../approve.ts';
@@ -17,7 +17,7 @@ export function makeCommand(cli: Cli): Command {
     .description('take the bodies of events out of every host: signed, and for good')
     .argument('[id...]', '64 hex or a unique prefix of at least 8')
     .option('--reason <CODE>', 'secret, personal-data, legal, mistake, or another code; it is kept for ever')
-    .option('--list', 'what is purged, by whom and why, and which hosts are not known to have heard of it');
+    .option('--list', 'what is purged, by whom and why, from which hosts it is gone, and from which not yet');
   return withSigningOptions(command)
     .addHelpText(
       'after',
@@ -71,8 +71,8 @@ async function purge(
   const { purges } = await cli.call('purge.list', {});
   const purged = purges.filter((one) => one.op === op);
   const done = purged.length === targets.length && purged.every((one) => one.done);
-  const unconfirmed = purged[0]?.unconfirmed ?? plan.hosts;
-  const result = { id: op, reason, targets: targets.map(({ id }) => id), done, unconfirmed };
+  const { unconfirmed = plan.hosts, left = [] } = purged[0] ?? {};
+  const result = { id: op, reason, targets: targets.map(({ id }) => id), done, unconfirmed, left };
   cli.output.result(result, () => describeDone(result));
   if (!done) process.exitCode = 1;
 }
@@ -112,8 +112,9 @@ function describeDone(purged: {
   readonly targets: readonly string[];
   readonly done: boolean;
   readonly unconfirmed: readonly string[];
+  readonly left: readonly string[];
 }): string[] {
-  const { id, targets, done, unconfirmed } = purged;
+  const { id, targets, done, unconfirmed, left } = purged;
   return [
     `purged ${short(targets)} by trust op ${id}`,
     done
@@ -121,7 +122,8 @@ function describeDone(purged: {
       : '  NOT CARRIED OUT here yet: memctl status says why; it is tried again when memd starts',
     ...(unconfirmed.length === 0
       ? []
-      : [`  not known to have purged it: ${unconfirmed.join(', ')} (memctl fetch; memctl purge --list)`]),
+      : [`  not known to be gone from: ${unconfirmed.join(', ')} (memctl fetch; memctl purge --list)`]),
+    ...leftLine(left),
     `  ${outside}`,
   ];
 }
@@ -133,10 +135,22 @@ async function list(cli: Cli, ids: readonly string[]): Promise<void> {
 }
 
 function describeListed(listed: ListedPurgeJson): string[] {
-  const { id, op, by, reason, at, subject, kind, host, done, unconfirmed } = listed;
+  const { id, op, by, reason, at, subject, kind, host, done, confirmed, waiting, left, saidAgain } = listed;
   return [
     `${shortId(id)} ${kind} on ${subject} by host ${host}: ${reason}, purged by ${by} at ${at}, trust op ${shortId(op)}`,
     ...(done ? [] : ['  NOT CARRIED OUT here yet: memctl status']),
-    ...(unconfirmed.length === 0 ? [] : [`  not known to have purged it: ${unconfirmed.join(', ')}`]),
+    ...(confirmed.length === 0 ? [] : [`  gone from ${confirmed.map((one) => `${one.host} (${one.at})`).join(', ')}`]),
+    ...waiting.map((one) => `  NOT KNOWN TO BE GONE from ${one.host}: ${whyWaiting(one)}`),
+    ...leftLine(left),
+    ...(saidAgain.length === 0 ? [] : [`  SAID AGAIN by ${short(saidAgain)}: purge that too`]),
   ];
+}
+
+function whyWaiting({ told, heard }: WaitingHostJson): string {
+  const when = heard === null ? 'it was never heard of' : `last heard of at ${heard}`;
+  return told ? `it has the op and has not said that it is done; ${when}` : `it is not known to have the op; ${when}`;
+}
+
+function leftLine(left: readonly string[]): string[] {
+  return left.length === 0 ? [] : [`  left the mesh without saying so: ${left.join(', ')}: look there yourself`];
 }

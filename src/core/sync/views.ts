@@ -1,5 +1,6 @@
 /**
- * View journals: asked for with the next logs, or after ten minutes, or because somebody needs them. They are records of
+ * View journals: asked for with the next logs, or after ten minutes, or because somebody needs them, or because what one of
+ * them says next is awaited. They are records of
  * what hosts believed, so they come last, and a bad one is an alarm about its host, never a reason to refuse a peer.
  */
 import { refusalForgetMs, viewFetchMs } from '../limits.ts';
@@ -14,9 +15,9 @@ export function lookAtViews(turn: Turn, peer: string): boolean {
   changeCycle(turn, peer, { viewsDone: true });
   const { lines, trustAdded } = cycle.draft;
   const news = Object.keys(lines).length > 0 || trustAdded.length > 0;
-  if (!cycle.views && !news && turn.at < memory.views.at + viewFetchMs) return true;
-  changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, at: turn.at } } });
-  const offered = wantedViews(turn, peer, cycle.heads);
+  const all = cycle.views || news || turn.at >= memory.views.at + viewFetchMs;
+  if (all) changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, at: turn.at } } });
+  const offered = wantedViews(turn, peer, { heads: cycle.heads, all });
   if (offered.size === 0) return true;
   const deadlineMs = remainingOf(turn, cycle);
   changeCycle(turn, peer, { outstanding: true });
@@ -24,11 +25,16 @@ export function lookAtViews(turn: Turn, peer: string): boolean {
   return false;
 }
 
-/** What is worth fetching of what a peer offers. A journal of a host that is reached itself is left to that host. */
-function wantedViews(turn: Turn, peer: string, { views = {} }: Heads): ReadonlyMap<string, ViewTip> {
+/** What is worth fetching of what a peer offers; if not `all`, only what is awaited. A journal of a host that is reached itself is left to that host. */
+function wantedViews(
+  turn: Turn,
+  peer: string,
+  { heads, all }: { readonly heads: Heads; readonly all: boolean },
+): ReadonlyMap<string, ViewTip> {
   const { world } = turn;
   const wanted = new Map<string, ViewTip>();
-  for (const [host, offered] of Object.entries(views)) {
+  for (const [host, offered] of Object.entries(heads.views ?? {})) {
+    if (!all && world.views?.isAwaited(host) !== true) continue;
     if (!world.isEnrolled(host) || !isNews(turn, peer, { host, offered })) continue;
     if (host !== peer && host !== world.host && peerOf(turn, host).state === 'up') continue;
     const refused = peerOf(turn, peer).memory.views.refused.get(host);

@@ -46,6 +46,8 @@ export interface World {
     readonly isDamaged: (host: string) => boolean;
     /** Our copy ends with a line of a key that the host has replaced since. */
     readonly isOutdated: (host: string) => boolean;
+    /** Something is to be heard of this host that its next line says: that line is asked for as soon as somebody offers it. */
+    readonly isAwaited: (host: string) => boolean;
   };
 }
 

@@ -38,7 +38,8 @@ import { verify } from '../queries/verify.ts';
 import { blame, why } from '../queries/why.ts';
 import { viewsStand } from '../queries/view-edits.ts';
 import { tryNotifiers } from '../notify/start.ts';
-import { listPurges, planPurge, purgedJson } from '../purge/purge-plan.ts';
+import { listPurges, purgeWarnings } from '../purge/purge-list.ts';
+import { planPurge, purgedJson } from '../purge/purge-plan.ts';
 import { Refusal } from '../refusal.ts';
 import { awaitPeers, holdersOfOwn, peersWanted } from '../peers/replication.ts';
 import { sessionsOf } from '../session/sessions.ts';
@@ -129,7 +130,8 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     params: nothing,
     handle: async (engine) => {
       await engine.journal.load();
-      return status(engine, await engine.beliefs.read(), Date.now());
+      const warnings = await purgeWarnings(engine);
+      return status(engine, await engine.beliefs.read(), { now: Date.now(), warnings });
     },
   },
   index: { params: z.strictObject({ audience: z.string().optional() }), handle: readIndex },
@@ -234,7 +236,7 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       return { results: await engine.recovery.sayAgain() };
     },
   },
-  'purge.list': { params: nothing, handle: async (engine) => Promise.resolve({ purges: listPurges(engine) }) },
+  'purge.list': { params: nothing, handle: async (engine) => ({ purges: await listPurges(engine) }) },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };
 

@@ -33,6 +33,28 @@ export interface ListedPurgeJson extends PurgedJson {
   readonly host: string;
   /** Carried out in this home. */
   readonly done: boolean;
-  /** Other hosts that are not known to hold the op. */
+  /** Hosts that said, signed, that it is out of their homes. */
+  readonly confirmed: readonly PurgedHostJson[];
+  /** Names of the other hosts of the mesh, `waiting` without what is known of them. */
   readonly unconfirmed: readonly string[];
+  readonly waiting: readonly WaitingHostJson[];
+  /** Hosts that left the mesh and never said that it is out of their homes: nobody will hear of it from them. */
+  readonly left: readonly string[];
+  /** Other events that make the same claim, at any time: they were not purged. */
+  readonly saidAgain: readonly string[];
+}
+
+/** `at`: the time that the host gives of the line that says so. */
+export interface PurgedHostJson {
+  readonly host: string;
+  readonly at: string;
+}
+
+/** A host that has not said that it carried out a purge. */
+export interface WaitingHostJson {
+  readonly host: string;
+  /** It is known to hold the op. */
+  readonly told: boolean;
+  /** When this host last met it, or else what the newest line claims that others passed on of it; null: never heard of. */
+  readonly heard: string | null;
 }

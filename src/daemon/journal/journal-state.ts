@@ -37,7 +37,8 @@ export function viewDigests(fold: Fold, cacheOf: (audience: string) => ViewCache
   return new Map([...fold.charter.audiences.keys()].map((audience) => [audience, digest(audience)]));
 }
 
-/** Names every park and alarm that stands: when it changes, somebody has something to hear. */
+/** Names every park and alarm that stands, and every purge: when it changes, somebody has something to hear. */
 export function alarmsMark(fold: Fold): string {
-  return [...readState(fold).alarms.keys()].toSorted((left, right) => (left < right ? -1 : 1)).join('\n');
+  const alarms = [...readState(fold).alarms.keys()].toSorted((left, right) => (left < right ? -1 : 1));
+  return [...alarms, ...fold.charter.purges.keys()].join('\n');
 }

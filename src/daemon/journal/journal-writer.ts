@@ -19,6 +19,8 @@ export interface JournalWriterOptions extends ShelfOptions {
   readonly beliefs: Pick<Beliefs, 'fold' | 'onChanged' | 'viewCache' | 'headsFault' | 'lastView'> & {
     readonly book: Pick<LogBook, 'logs' | 'head'>;
   };
+  /** Whether everything that is purged is out of this home. Until then others are told nothing: a line says that it is. */
+  readonly isPurged: () => boolean;
   readonly log: Logger | undefined;
   /** Milliseconds on a clock that never runs backwards, and since when what is believed is believed. */
   readonly clock: () => number;
@@ -86,7 +88,7 @@ export function createJournalWriter(options: JournalWriterOptions, shelf: Journa
 
 async function sayNow(saying: Saying, urgency: Urgency): Promise<void> {
   const { options, shelf } = saying;
-  const { beliefs, clock, host } = options;
+  const { beliefs, clock, host, isPurged } = options;
   await shelf.load();
   const fold = await beliefs.fold();
   const statement = statementOf(fold, beliefs.book);
@@ -100,7 +102,7 @@ async function sayNow(saying: Saying, urgency: Urgency): Promise<void> {
   const isTime = alarms !== saying.mark || clock() - saying.publishedAt >= viewLineCalmMs;
   const isWanted = urgency === 'now' || (urgency === 'due' && isTime);
   // A home that was rewound would say again, and otherwise, what it has said before.
-  const mayPublish = isWanted && !shelf.damaged.has(host) && beliefs.headsFault() === undefined;
+  const mayPublish = isWanted && !shelf.damaged.has(host) && beliefs.headsFault() === undefined && isPurged();
   if (mayPublish && !isPublished(shelf, statement)) await publish(saying, statement, fold);
   if (isPublished(shelf, statement)) saying.mark = alarms;
 }

@@ -1,11 +1,12 @@
 /**
  * The view journal of this host, and those of the others as far as they are here. A line is written when what is believed
- * changed: at most one a second, at once when a park or an alarm came or went, else at most one a minute. In between the
+ * changed: at most one a second, at once when a park, an alarm or a purge came or went, else at most one a minute. In between the
  * fine journal, which stays at home, has every change, at most one a second. Nothing waits for a line, and one that a
  * crash took is written at the next start: the journal is a record, never an input.
  */
 import { viewLineCalmMs, viewLineMinMs } from '../../core/limits.ts';
 import type { ViewTip } from '../../core/sync/peer.ts';
+import type { ViewLine } from '../../core/view-line.ts';
 import type { ViewStore } from '../../mesh/node.ts';
 import type { ObjectGate } from '../../mesh/object-gate.ts';
 import { viewRewound } from '../../store/last-heads.ts';
@@ -32,6 +33,10 @@ export interface Journal {
   readonly open: () => void;
   /** Publishes what is believed now, if it is news. Resolves when that is durable, or has failed, which `faults` tells. */
   readonly publish: () => Promise<void>;
+  /** The same once memd may publish; before that, nothing: a line follows then by itself. */
+  readonly publishOnceOpen: () => Promise<void>;
+  /** The newest line of a host's journal, as far as it is here. */
+  readonly newest: (host: string) => ViewLine | undefined;
   /** Newest line of every journal that is here, by host. Empty before `load`. */
   readonly tips: ReadonlyMap<string, ViewTip>;
   /** What the mesh needs to fetch journals. */
@@ -71,6 +76,8 @@ export function createJournal(options: JournalOptions): Journal {
     load: shelf.load,
     open: schedule.open,
     publish: () => say('now'),
+    publishOnceOpen: async () => (schedule.isOpen() ? say('now') : undefined),
+    newest: (name) => shelf.newest.get(name),
     tips: shelf.tips,
     store: viewStore({ host, shelf, writer, turns }),
     divergences() {
@@ -146,6 +153,7 @@ function viewStore(parts: {
 interface Schedule {
   readonly changed: () => void;
   readonly open: () => void;
+  readonly isOpen: () => boolean;
   /** Ends it. @returns whether something is still unsaid. */
   readonly stop: () => boolean;
 }
@@ -196,6 +204,7 @@ function createSchedule(
       isOpen = true;
       changed();
     },
+    isOpen: () => isOpen,
     stop() {
       isOver = true;
       callOff?.();

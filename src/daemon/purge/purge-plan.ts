@@ -1,4 +1,4 @@
-/** purge.plan and purge.list: what a purge would take away, and what became of those that the charter counts. */
+/** purge.plan: what a purge would take away, and who may sign it. */
 import type { Body } from '../../core/event.ts';
 import { eventsOf, eventView, namersOf, subjectsOf, type Fold } from '../../core/fold/fold.ts';
 import { skeletonOf } from '../../core/fold/skeleton.ts';
@@ -9,7 +9,7 @@ import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
 import { coversEverything } from '../../core/trust/scope.ts';
 import { keptOps, type TrustSet } from '../../core/trust/set.ts';
 import { peersOf } from '../../mesh/node.ts';
-import type { ListedPurgeJson, Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from '../api/api-types.ts';
+import type { Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { fullId, requireIdText, unknownEvent } from '../full-ids.ts';
 import { Refusal, type RefusalOptions } from '../refusal.ts';
@@ -134,22 +134,6 @@ export function purgedJson({ charter, set }: { charter: Charter; set: TrustSet }
   if (purge === undefined) return undefined;
   const { op, by, reason } = purge;
   return { id, op, by: by.signer, reason, at: set.held.get(op)?.op.body.at ?? '' };
-}
-
-/** Every purge that counts, newest op first. A host that has the same trust set as this one holds the op. */
-export function listPurges(engine: Engine): readonly ListedPurgeJson[] {
-  const { charter, set, hash } = engine.trust();
-  const due = new Set(engine.purger.due());
-  const unconfirmed = peersOf(charter, engine.identity.host).filter(
-    (host) => engine.peerBook.of(host)?.heads?.trust.hash !== hash,
-  );
-  const listed = [...charter.purges].flatMap(([id, { target }]) => {
-    const purged = purgedJson({ charter, set }, id);
-    if (purged === undefined) return [];
-    const { subject, kind, host } = target;
-    return [{ ...purged, subject, kind, host, done: !due.has(id), unconfirmed }];
-  });
-  return listed.toSorted((a, b) => (a.at === b.at ? Number(a.id > b.id) - 1 : a.at < b.at ? 1 : -1));
 }
 
 /** Refuses EVENT_PURGED: the same body is the same event, and would fold as purged wherever it comes. */

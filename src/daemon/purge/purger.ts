@@ -33,6 +33,8 @@ export interface Purger {
    * is. Never throws for what fails in it: then it stays due, and `faults` says why. @returns false: nothing was due.
    */
   readonly carryOut: (progress: Progress) => Promise<boolean>;
+  /** True once nothing that the charter purges is in this home: what a view line of this host says under that trust set. */
+  readonly isDone: () => boolean;
   /** Tries again what failed, now and then: the disk may have space again, or what was damaged is mended. */
   readonly retry: () => Promise<void>;
   /** Bodies that the mesh purged are still on this disk, and why. */
@@ -86,6 +88,7 @@ export function createPurger(options: PurgerOptions): Purger {
   };
   return {
     due,
+    isDone: () => beliefs.book.covered().length === 0 && due().length === 0,
     carryOut,
     async retry() {
       if (fault !== undefined && performance.now() >= nextTry) await carryOut(() => undefined);

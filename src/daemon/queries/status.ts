@@ -19,7 +19,12 @@ import { countsOf, standingAlarms, tipsOf } from './sound-rows.ts';
 import { statusLine } from '../status-line.ts';
 import { holdersOfOwn } from '../peers/replication.ts';
 
-export function status(engine: Engine, database: StateDatabase, now: number): StatusJson {
+/** `warnings`: what else a person should know. */
+export function status(
+  engine: Engine,
+  database: StateDatabase,
+  { now, warnings }: { readonly now: number; readonly warnings: readonly string[] },
+): StatusJson {
   const meta = database.meta();
   const heads = tipsOf(database);
   const counts = countsOf(database);
@@ -52,7 +57,12 @@ export function status(engine: Engine, database: StateDatabase, now: number): St
     peers,
     replicated,
     alarms,
-    warnings: [...warningsOf(engine, now), ...quietWarnings(peers), ...clockWarnings(futureClocks(newest, now))],
+    warnings: [
+      ...warningsOf(engine, now),
+      ...quietWarnings(peers),
+      ...clockWarnings(futureClocks(newest, now)),
+      ...warnings,
+    ],
     line: statusLine({
       daemon: engine.daemon,
       hosts: peers.length + 1,

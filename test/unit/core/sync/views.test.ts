@@ -15,6 +15,8 @@ interface Bench {
   readonly damaged: Set<string>;
   /** Hosts that were rekeyed since the line that is held. */
   readonly outdated: Set<string>;
+  /** Hosts of whom something is to be heard. */
+  readonly awaited: Set<string>;
   at: number;
   tell(event: SyncEvent): readonly Effect[];
   /** A cycle with a peer up to its answer, which holds these journals, and no log that is not here. */
@@ -29,6 +31,7 @@ function open(peers: readonly string[] = ['beta', 'gamma']): Bench {
     held: new Map(),
     damaged: new Set(),
     outdated: new Set(),
+    awaited: new Set(),
     at: 0,
     tell(event) {
       const done = step(state, { at: bench.at, world, event });
@@ -64,6 +67,7 @@ function open(peers: readonly string[] = ['beta', 'gamma']): Bench {
       tip: (host) => bench.held.get(host),
       isDamaged: (host) => bench.damaged.has(host),
       isOutdated: (host) => bench.outdated.has(host),
+      isAwaited: (host) => bench.awaited.has(host),
     },
   };
   return bench;
@@ -111,6 +115,21 @@ describe('view journals in a cycle', () => {
     bench.tell({ kind: 'views', peer: 'beta', cycle: lastCycle(asked), fetched: good });
     bench.at += viewFetchMs;
     expect(wanted(bench.cycle('beta', { beta: tip(4, 'b') }))).toEqual(['beta']);
+  });
+
+  test('of a host whose next line is awaited are asked for in every cycle, from a relay too; those of others are not', () => {
+    const bench = open();
+    const first = bench.cycle('beta', {});
+    bench.tell({ kind: 'views', peer: 'beta', cycle: lastCycle(first), fetched: good });
+    bench.held.set('beta', tip(3)).set('gamma', tip(3));
+    const offered = { beta: tip(4, 'b'), gamma: tip(4, 'b') };
+    expect(wanted(bench.cycle('beta', offered))).toEqual([]);
+    bench.awaited.add('gamma');
+    const asked = bench.cycle('beta', offered);
+    expect(wanted(asked)).toEqual(['gamma']);
+    bench.tell({ kind: 'views', peer: 'beta', cycle: lastCycle(asked), fetched: good });
+    bench.held.set('gamma', tip(4, 'b'));
+    expect(wanted(bench.cycle('beta', offered))).toEqual([]);
   });
 
   test('of a host that is reached itself are left to it, of others taken from a relay; strangers have none', () => {

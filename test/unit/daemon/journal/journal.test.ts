@@ -106,7 +106,7 @@ function openBench(world: World, options: Partial<JournalOptions> = {}): Bench {
     },
   };
   const usual = { home, host, meshId, repository, key: () => viewKey(host), beliefs, gate, log: undefined, ...time };
-  const journal = createJournal({ ...usual, isEnrolled: () => true, daemon: true, ...options });
+  const journal = createJournal({ ...usual, isEnrolled: () => true, isPurged: () => true, daemon: true, ...options });
   const bench: Bench = {
     journal,
     fault: undefined,
@@ -203,6 +203,19 @@ describe('the view journal', () => {
     expect([await bench.lines(), bench.fine()]).toEqual([[], 1]);
     bench.journal.open();
     await bench.pass(viewLineMinMs);
+    expect(await bench.lines()).toHaveLength(1);
+  });
+
+  test('publishes nothing while something that is purged is still in the home, since a line says that it is not', async () => {
+    const home = { isPurged: false };
+    const bench = openBench(await newWorld(), { isPurged: () => home.isPurged });
+    bench.journal.open();
+    bench.say('ssh-route/a', 'one');
+    await bench.journal.publish();
+    await bench.pass(2 * viewLineCalmMs);
+    expect([await bench.lines(), bench.fine()]).toEqual([[], 1]);
+    home.isPurged = true;
+    await bench.journal.publishOnceOpen();
     expect(await bench.lines()).toHaveLength(1);
   });
 

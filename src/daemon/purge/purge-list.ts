@@ -1,0 +1,121 @@
+/**
+ * purge.list: what became of the purges that the charter counts. A host says that it has carried one out by its view journal:
+ * it signs no line under a trust set whose purges are not out of its home. Lines pass through relays, so a host that nobody
+ * here reaches is crossed off as well.
+ */
+import { isClaim } from '../../core/event.ts';
+import { claimDigest } from '../../core/fold/skeleton.ts';
+import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
+import type { Charter } from '../../core/trust/charter.ts';
+import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
+import type { ListedPurgeJson, WaitingHostJson } from '../api/api-types.ts';
+import type { Engine } from '../engine.ts';
+import { trustAt } from '../journal/trust-at.ts';
+import { purgedJson } from './purge-plan.ts';
+
+/** What a host is known to have: under which trust sets, as far as they can be told from their hashes. */
+interface HostStanding {
+  readonly host: string;
+  readonly left: boolean;
+  readonly heard: string | null;
+  /** When its newest line was written, and the purges that it says are carried out. */
+  readonly done: { readonly at: string; readonly purges: Charter['purges'] } | undefined;
+  /** The purges of the trust set that it says it holds. */
+  readonly told: Charter['purges'] | undefined;
+}
+
+/** Every purge that counts, newest op first. */
+export async function listPurges(engine: Engine): Promise<readonly ListedPurgeJson[]> {
+  const { charter, set } = engine.trust();
+  if (charter.purges.size === 0) return [];
+  const fold = await engine.beliefs.fold();
+  const hosts = await standings(engine);
+  const due = new Set(engine.purger.due());
+  const listed = [...charter.purges].flatMap(([id, { op, target }]) => {
+    const purged = purgedJson({ charter, set }, id);
+    if (purged === undefined) return [];
+    const { subject, kind, host } = target;
+    const saidAgain = sayingTheSame(fold, target);
+    return [{ ...purged, subject, kind, host, done: !due.has(id), ...standingOf(hosts, id, op), saidAgain }];
+  });
+  return listed.toSorted((a, b) => (a.at === b.at ? Number(a.id > b.id) - 1 : a.at < b.at ? 1 : -1));
+}
+
+/** A sentence for `status`; none when every host that was ever heard of has said that it carried out every purge. */
+export async function purgeWarnings(engine: Engine): Promise<readonly string[]> {
+  const { charter } = engine.trust();
+  if (charter.purges.size === 0) return [];
+  const hosts = (await standings(engine)).filter(({ left, heard }) => !left && heard !== null);
+  const behind = hosts.filter(({ done }) =>
+    [...charter.purges].some(([id, { op }]) => done?.purges.get(id)?.op !== op),
+  );
+  if (behind.length === 0) return [];
+  const names = behind.map(({ host }) => host).join(', ');
+  return [
+    `not known to have carried out every purge: ${names}; memctl purge --list says which, and when they were last heard of`,
+  ];
+}
+
+type Standing = Pick<ListedPurgeJson, 'confirmed' | 'unconfirmed' | 'waiting' | 'left'>;
+
+function standingOf(hosts: readonly HostStanding[], id: string, op: string): Standing {
+  const confirmed = hosts.flatMap(({ host, done }) => (done?.purges.get(id)?.op === op ? [{ host, at: done.at }] : []));
+  const others = hosts.filter(({ host }) => !confirmed.some((one) => one.host === host));
+  const waiting = others
+    .filter(({ left }) => !left)
+    .map(({ host, told, heard }): WaitingHostJson => ({ host, told: told?.get(id)?.op === op, heard }));
+  return {
+    confirmed,
+    unconfirmed: waiting.map(({ host }) => host),
+    waiting,
+    left: others.filter(({ left }) => left).map(({ host }) => host),
+  };
+}
+
+async function standings(engine: Engine): Promise<readonly HostStanding[]> {
+  await engine.journal.load();
+  const others = [...engine.charter().hosts.values()].filter(({ name }) => name !== engine.identity.host);
+  return Promise.all(
+    others.map(async ({ name, status }): Promise<HostStanding> => {
+      const line = engine.journal.newest(name);
+      const health = engine.peerBook.of(name);
+      const purges = line && (await purgesAt(engine, line.trust));
+      return {
+        host: name,
+        left: status === 'revoked',
+        heard: health?.lastContact ?? line?.at ?? null,
+        done: line && purges && { at: line.at, purges },
+        told: health?.heads && (await purgesAt(engine, health.heads.trust.hash)),
+      };
+    }),
+  );
+}
+
+/** Trust sets of others that were looked for, at most so many: each costs reading the branch. */
+const knownMax = 256;
+const known = new WeakMap<Engine, Map<string, Charter['purges'] | undefined>>();
+
+/** What the trust set of a hash purges; undefined where this host cannot tell which set it is. */
+async function purgesAt(engine: Engine, hash: string): Promise<Charter['purges'] | undefined> {
+  const { charter, hash: ours } = engine.trust();
+  if (hash === ours) return charter.purges;
+  const found = known.get(engine) ?? new Map<string, Charter['purges'] | undefined>();
+  known.set(engine, found);
+  // What could not be told may be, once more ops are here.
+  const key = `${hash} ${ours}`;
+  if (!found.has(key)) {
+    if (found.size >= knownMax) found.clear();
+    found.set(key, (await trustAt(engine.repository, engine.trust(), hash))?.charter.purges);
+  }
+  return found.get(key);
+}
+
+/** Claims of its subject that have its key: whoever made them said it too. */
+function sayingTheSame(fold: Fold, { id, subject, key }: PurgeSkeleton): readonly string[] {
+  if (key === null) return [];
+  return eventsOf(fold, subject).filter((other) => {
+    const view = other === id ? undefined : eventView(fold, other);
+    const body = view?.purge === null ? view.body : null;
+    return body !== null && isClaim(body.kind) && claimDigest(body) === key;
+  });
+}

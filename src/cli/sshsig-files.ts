@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalsJson, SignerJson } from '../daemon/api/api-types.ts';
-import { requireFreeFolder } from '../daemon/export.ts';
+import { requireFreeFolder } from '../daemon/backup/export.ts';
 import { Refusal } from '../daemon/refusal.ts';
 import { diskError } from '../store/errors.ts';
 import { shellWord } from './shell-word.ts';

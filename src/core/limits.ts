@@ -18,6 +18,8 @@ export const segmentFanout = 64;
 /** Lines of one log: 64^3 segments of one line each is the smallest possible capacity; refuse beyond, never wrap. */
 export const segmentsMax: number = segmentFanout ** 3;
 
+/** Lines from which one commit goes through the bulk path, which costs a process and leaves a pack. */
+export const bulkLinesMin = 2_000;
 /** Bytes of one trust op file; the largest legal one is a genesis with 64 classes. */
 export const trustOpBytesMax = 65_536;
 /** Heads of one view line: with the digests of 64 audiences it stays below `lineBytesMax`. A larger mesh publishes none. */

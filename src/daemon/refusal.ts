@@ -38,6 +38,8 @@ export type RefusalCode =
   | 'EVENT_PURGED'
   | 'NO_TERMINAL'
   | 'INPUT_UNREADABLE'
+  | 'BACKUP_FOREIGN'
+  | 'BACKUP_UNUSABLE'
   | 'FOLDER_IN_USE'
   | 'FILE_IN_USE'
   | 'SERVICE_CONFLICT'

@@ -60,7 +60,11 @@ async function linesUnlikeOurs(
 }
 
 /** A line of our copy of a log; undefined when it is not held. Throws OperatingError when our copy is damaged. */
-export async function readOurLine(node: MeshNode, log: string, seq: number): Promise<Line | undefined> {
+export async function readOurLine(
+  node: Pick<MeshNode, 'repository' | 'meshId' | 'tip'>,
+  log: string,
+  seq: number,
+): Promise<Line | undefined> {
   const { repository, meshId } = node;
   const ours = node.tip(log);
   if (ours === undefined || ours.seq < seq) return undefined;

@@ -177,7 +177,7 @@ async function writeFrom({ context, reader, layout }: OpenLog, start: Start): Pr
 }
 
 /** The folders over the files of a log, from the leaves up. @returns the root. */
-async function putFolders(output: ObjectOutput, files: readonly string[]): Promise<string> {
+export async function putFolders(output: ObjectOutput, files: readonly string[]): Promise<string> {
   let level: readonly string[] = files;
   for (const leaf of [true, false, false]) {
     const folders: string[] = [];
@@ -195,12 +195,12 @@ async function putFolders(output: ObjectOutput, files: readonly string[]): Promi
 }
 
 /** Writes objects some at a time: a log has more files than may be open. */
-interface ObjectOutput {
+export interface ObjectOutput {
   readonly put: (object: EncodedObject) => Promise<string>;
   readonly end: () => Promise<void>;
 }
 
-function objectOutput(repository: Repository): ObjectOutput {
+export function objectOutput(repository: Repository): ObjectOutput {
   let waiting = new Map<string, EncodedObject>();
   const end = async (): Promise<void> => {
     const objects = [...waiting.values()];

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { ExportedJson } from '../../daemon/api/api-types.ts';
-import { requireFreeFolder, writeExport } from '../../daemon/export.ts';
+import { requireFreeFolder, writeExport } from '../../daemon/backup/export.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { readSnapshot, stateText } from '../../daemon/beliefs/snapshot.ts';
 import type { Cli } from '../context.ts';
@@ -21,8 +21,8 @@ export function makeCommand(cli: Cli): Command {
       'after',
       `
 Every line is verified on the way; exit code 1 when a log could not be read or verified to its end (what could be read is
-there, and the manifest says so). Private keys are not in it: they stay in keys/ of the home. Reading an export back in is
-not there yet; any host of the mesh is a full copy meanwhile.
+there, and the manifest says so). Private keys are not in it: they stay in keys/ of the home. memctl import DIR reads it
+back in, here or into a new home.
 Examples:
   memctl export ~/backup/mesh-2026-11-30
   memctl export --state | sha256sum      the same on every host with the same heads`,

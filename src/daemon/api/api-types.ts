@@ -131,6 +131,28 @@ export interface ExportedJson {
   readonly problems: readonly string[];
 }
 
+/** What `import` took from an export. */
+export interface RestoredJson {
+  readonly kind: 'export';
+  /** Lines that this home lacked, and lines that it held already. */
+  readonly new: number;
+  readonly unchanged: number;
+  readonly trust: { readonly new: number; readonly unchanged: number };
+  /** `mended`: the copy here was damaged, and is whole again. */
+  readonly logs: Readonly<
+    Record<string, { readonly new: number; readonly unchanged: number; readonly mended: boolean }>
+  >;
+  /** What was not taken, and what is not as it was exported. */
+  readonly skipped: readonly { readonly what: string; readonly why: string }[];
+  readonly mesh: string;
+  readonly host: string;
+  readonly root: string;
+  /** `archive`: the charter does not know this home's keys, so that it reads and appends nothing. */
+  readonly standing: 'host' | 'archive';
+  /** Of an archive under a name that the mesh does not know: the line that enrols it. */
+  readonly request?: string;
+}
+
 export interface FetchedJson {
   readonly peer: string;
   readonly state: string;
@@ -215,6 +237,8 @@ export interface ApiMethods {
     };
     result: ImportedJson & { readonly subjects: readonly string[] };
   };
+  /** Takes from an export, a folder that memd reads itself, what this home lacks. */
+  restore: { params: { folder: string; dryRun?: boolean }; result: RestoredJson };
   /** The text that a session of an agent starts with. */
   'session.start': {
     params: {

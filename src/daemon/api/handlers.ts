@@ -20,6 +20,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from '../engine.ts';
+import { restoreBackup } from '../backup/restore.ts';
 import { firstIssue } from './first-issue.ts';
 import { importEvents } from '../own/import-events.ts';
 import { approvals } from '../queries/approvals.ts';
@@ -163,6 +164,10 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       offline: z.boolean().optional(),
     }),
     handle: importEvents,
+  },
+  restore: {
+    params: z.strictObject({ folder: z.string().startsWith('/').max(4_096), dryRun: z.boolean().optional() }),
+    handle: restoreBackup,
   },
   'session.start': {
     params: z.strictObject({

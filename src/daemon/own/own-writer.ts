@@ -2,7 +2,7 @@
 import { isClaim, scopeOf, type Body, type BodyInput } from '../../core/event.ts';
 import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.ts';
 import { recordKey } from '../../core/fold/state.ts';
-import { supersedesIdsMax } from '../../core/limits.ts';
+import { bulkLinesMin, supersedesIdsMax } from '../../core/limits.ts';
 import type { VerifiedLine } from '../../core/log.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import type { SigningKey } from '../../crypto/ed25519.ts';
@@ -29,8 +29,6 @@ import { saidBefore, type SaidBefore } from './once.ts';
 import { requireNotRevoked } from './revoked-host.ts';
 import { gateTransactions } from './secret-gate.ts';
 
-/** Lines from which one commit goes through the bulk path. */
-const bulkLinesMin = 2_000;
 /** Lines that are signed together in the bulk path. */
 const signStep = 500;
 

@@ -225,7 +225,14 @@ function forkedText({ name, fork, end }: CharterHost): string {
 /** Refuses KEYS_REPLACED, HOST_FORKED: a line that cannot count must not look like one that was taken. */
 export function requireOwnWord({ hosts }: Charter, host: string, keys: HostKeys): void {
   const self = hosts.get(host);
-  if (self === undefined || self.status === 'revoked') return;
+  if (self === undefined)
+    throw new Refusal({
+      code: 'NOT_ENROLLED',
+      message: `the charter of this mesh names no host ${host}: a line of it would count nowhere`,
+      hint: 'reading works; to write, a signer adds it: memctl host add LINE (memctl import DIR prints the line again)',
+      exit: 6,
+    });
+  if (self.status === 'revoked') return;
   const replaced = keyFault(self, keys, host);
   if (replaced !== undefined)
     throw new Refusal({

@@ -4,17 +4,17 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { readState } from '../core/fold/fold.ts';
-import { rulesVersion } from '../core/fold/state.ts';
-import { keptOps } from '../core/trust/set.ts';
-import { sha256Hex } from '../crypto/hash.ts';
-import { realDisk, syncDirectories } from '../store/disk.ts';
-import { diskError, systemCode } from '../store/errors.ts';
-import type { ExportedJson } from './api/api-types.ts';
-import type { Identity } from './identity.ts';
-import { Refusal } from './refusal.ts';
-import { headsOf, type Snapshot, type SnapshotLog } from './beliefs/snapshot.ts';
-import { version } from './version.ts';
+import { readState } from '../../core/fold/fold.ts';
+import { rulesVersion } from '../../core/fold/state.ts';
+import { keptOps } from '../../core/trust/set.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
+import { realDisk, syncDirectories } from '../../store/disk.ts';
+import { diskError, systemCode } from '../../store/errors.ts';
+import type { ExportedJson } from '../api/api-types.ts';
+import type { Identity } from '../identity.ts';
+import { Refusal } from '../refusal.ts';
+import { headsOf, type Snapshot, type SnapshotLog } from '../beliefs/snapshot.ts';
+import { version } from '../version.ts';
 
 type OwnSnapshot = Snapshot & { readonly identity: Identity };
 

@@ -1,0 +1,156 @@
+/** One log of a backup: judged from its first line, compared with the copy here, and taken as far as it follows that. */
+import { setImmediate } from 'node:timers/promises';
+import { bulkLinesMin, lineBytesMax } from '../../core/limits.ts';
+import { extendLogInSteps, type LogExtension, type PurgedIds, type VerifiedLine } from '../../core/log.ts';
+import type { Line } from '../../core/line.ts';
+import type { ForkedLines } from '../../core/sync/fork-proof.ts';
+import type { CharterHost } from '../../core/trust/charter.ts';
+import { holdingKeys } from '../../core/trust/usable.ts';
+import { readOurLine } from '../../mesh/fork-branch.ts';
+import { keepBranch } from '../../store/fork-branches.ts';
+import { restoreLog } from '../../store/log-restore.ts';
+import { openLogWriter } from '../../store/log-writer.ts';
+import type { Engine } from '../engine.ts';
+import { vouchedOnly } from '../beliefs/log-book.ts';
+import { backupLines, type Backup, type BackupRemark } from './read-backup.ts';
+
+export interface RestoredLog {
+  /** Lines that this home lacked. */
+  readonly new: number;
+  /** Lines that are held here as they stand in the backup. */
+  readonly unchanged: number;
+  /** The copy here was damaged and is whole again. */
+  readonly mended: boolean;
+  readonly remarks: readonly BackupRemark[];
+  /** Its host signed two lines of one number. */
+  readonly fork?: ForkedLines;
+}
+
+interface Restoring {
+  readonly member: CharterHost;
+  /** Ids whose bodies are not taken. */
+  readonly purged: PurgedIds;
+  readonly dryRun: boolean;
+}
+
+/** Takes what follows the copy here. No append and no fetch may be under way. Errors: of the store. */
+export async function restoreOneLog(
+  engine: Engine,
+  backup: Backup,
+  { member, purged, dryRun }: Restoring,
+): Promise<RestoredLog> {
+  const { beliefs } = engine;
+  const { name } = member;
+  await beliefs.fold();
+  const { book } = beliefs;
+  const extension = await judge(engine, backup, { member, purged });
+  const { lines } = extension;
+  const known = book.tip(name)?.seq ?? 0;
+  const remarks = faultsOf(name, extension, known);
+  const other = lines.find(({ seq, link }) => seq <= known && book.linkAt(name, seq) !== link);
+  if (other !== undefined) return forked(engine, { lines, other, dryRun, remarks });
+  const unchanged = Math.min(known, lines.length);
+  const fresh = lines.slice(known);
+  const damaged = book.cutOf(name);
+  if (damaged === undefined) {
+    if (fresh.length > 0 && !dryRun) await extend(engine, name, fresh);
+    return { new: fresh.length, unchanged, mended: false, remarks };
+  }
+  const lost = Math.max(damaged.held, known, name === engine.identity.host ? beliefs.seenOfOwn() : 0) - lines.length;
+  if (lost > 0) {
+    const why = `the copy here is damaged at line ${damaged.seq}; the backup is ${lost} lines too short to take its place`;
+    return { new: 0, unchanged, mended: false, remarks: [...remarks, { what: `log ${name}`, why }] };
+  }
+  if (!dryRun) await mend(engine, name, { lines, fresh });
+  return { new: fresh.length, unchanged, mended: true, remarks };
+}
+
+async function judge(
+  { meshId }: Engine,
+  backup: Backup,
+  { member, purged }: Omit<Restoring, 'dryRun'>,
+): Promise<LogExtension> {
+  const steps = extendLogInSteps(
+    {
+      host: member.name,
+      mesh: meshId,
+      from: { seq: 0, link: meshId },
+      keys: holdingKeys(member),
+      purged,
+      tellVouched: true,
+    },
+    backupLines(backup, member.name, lineBytesMax),
+  );
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
+}
+
+function faultsOf(host: string, { fault, vouched }: LogExtension, known: number): readonly BackupRemark[] {
+  const what = `logs/${host}.jsonl`;
+  const stays = fault !== undefined && fault.seq <= known ? '; the line that is held here stays' : '';
+  return [
+    ...(fault === undefined
+      ? []
+      : [
+          {
+            what: `${what} line ${fault.seq}`,
+            why: `${fault.detail} (${fault.code}): no line from there on is taken${stays}`,
+          },
+        ]),
+    ...(vouched === undefined ? [] : [{ what, why: vouchedOnly(host, vouched) }]),
+  ];
+}
+
+/** Ours stays. What the host signed besides is evidence, and some of it may be said nowhere else. */
+async function forked(
+  engine: Engine,
+  {
+    lines,
+    other,
+    dryRun,
+    remarks,
+  }: {
+    readonly lines: readonly VerifiedLine[];
+    readonly other: VerifiedLine;
+    readonly dryRun: boolean;
+    readonly remarks: readonly BackupRemark[];
+  },
+): Promise<RestoredLog> {
+  const { log, seq } = other;
+  const ours: Line | undefined = await readOurLine(
+    { repository: engine.repository, meshId: engine.meshId, tip: engine.beliefs.book.tip },
+    log,
+    seq,
+  );
+  if (!dryRun) await keepBranch(engine.home, lines.slice(seq - 1));
+  const why = `it is another line than the one held here, and ${log} signed both: the log is forked. Ours stays, the other side is kept in forks/`;
+  return {
+    new: 0,
+    unchanged: seq - 1,
+    mended: false,
+    remarks: [...remarks, { what: `logs/${log}.jsonl line ${seq}`, why }],
+    ...(ours === undefined ? {} : { fork: [ours, other] as const }),
+  };
+}
+
+async function extend(
+  { repository, meshId, beliefs }: Engine,
+  host: string,
+  fresh: readonly VerifiedLine[],
+): Promise<void> {
+  const writer = await openLogWriter({ repository, host, meshId });
+  const { oid } = fresh.length < bulkLinesMin ? await writer.append(fresh) : await writer.appendBulk([fresh]);
+  await beliefs.take(host, fresh, oid);
+}
+
+async function mend(
+  { repository, meshId, beliefs }: Engine,
+  host: string,
+  { lines, fresh }: { readonly lines: readonly VerifiedLine[]; readonly fresh: readonly VerifiedLine[] },
+): Promise<void> {
+  const oid = await restoreLog({ repository, host, meshId }, lines);
+  await beliefs.mend(host, fresh, oid);
+}

@@ -280,6 +280,13 @@ export const sessionNoteBytesMax = 1_500;
 export const sessionNoteSubjectsMax = 8;
 /** Sessions whose given rows memd keeps in memory; older ones are read from their record. */
 export const sessionsKeptMax = 256;
+/** Room on a disk below which a home tries whether it can still write: a commit and what follows it need less. */
+export const diskRoomBytesMin: number = 1_024 * 1_024;
+/** Bytes of the file that is written to find out, and removed: more than the objects of an ordinary append. */
+export const diskTrialBytes = 65_536;
+/** Room beside the old file that a database is given before it is made again on a disk that was full. */
+export const databaseRoomBytes: number = 4 * 1_024 * 1_024;
+
 /** Bytes of hook input that are read; a prompt with a file pasted into it can be long, and only ids are needed. */
 export const hookInputBytesMax: number = 4 * 1_024 * 1_024;
 /** How long a hook waits for its input to end, and for memd to answer, before it goes on without. */

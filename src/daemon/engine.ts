@@ -20,6 +20,7 @@ import { createAppendQueue, type AppendQueue } from './own/append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs/beliefs.ts';
 import type { Config } from './config/config.ts';
 import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
+import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { openTargets, type Targets } from './beliefs/targets.ts';
 import { identityKeeper, listenState, localFaults } from './engine-state.ts';
 import { readIdentity, type Identity } from './identity.ts';
@@ -111,6 +112,8 @@ export interface Engine {
   listening(ports: ListenPorts): void;
   /** Notes why the ssh server does not listen where it should; undefined once it does. */
   listenFault(fault: OperatingError | undefined): void;
+  /** Tries again what could not be written, a full disk for one. Does nothing when all is written; never throws. */
+  writeAgain(): Promise<void>;
   /** What is wrong with this home or this process, beyond its logs. */
   faults(): readonly LocalFault[];
   /** Finishes what is under way and releases the lock. */
@@ -172,6 +175,7 @@ function assemble(parts: Parts): Engine {
   const { daemon, log, config, offline = false } = options;
   const self = identityKeeper(home, identity);
   const listen = listenState();
+  const disk = createDiskWatch(home);
   const { queue, keys, keeper, ...live } = openLive(parts);
   const { trust, beliefs, targets, peers, purger, recovery, journal } = live;
   const ownLogKnown = askBeforeAppend({ beliefs, peers, peersOf: () => peersOf(trust().charter, identity.host) });
@@ -193,13 +197,18 @@ function assemble(parts: Parts): Engine {
     charter: () => trust().charter,
     append: async (transaction, how) => {
       await ownLogKnown(how?.offline === true || offline);
-      return queue.submit(transaction);
+      return queue.submit(transaction).catch((error: unknown) => {
+        disk.noted(error);
+        throw error;
+      });
     },
+    writeAgain: () => writeAgain({ ...live, keeper, machine: parts.machine, log, disk }),
     rememberSigner: self.rememberSigner,
     rebuild: (said, damage) => rebuildHome({ queue, beliefs, purger }, said, damage),
     alone: (work) => queue.alone(work),
     faults: () =>
       [
+        disk.faults(),
         localFaults(parts, trust().charter),
         ...[parts.machine, recovery, listen, purger, journal].map((one) => one.faults()),
         beliefs.notes(),
@@ -291,6 +300,29 @@ function openJournal(
     log,
     ...rest,
   });
+}
+
+async function writeAgain({
+  machine,
+  journal,
+  keeper,
+  beliefs,
+  disk,
+  log,
+}: Pick<Engine, 'journal' | 'beliefs' | 'log'> & {
+  readonly machine: Machine;
+  readonly keeper: PeerKeeper;
+  readonly disk: DiskWatch;
+}): Promise<void> {
+  try {
+    await machine.bindLate();
+    journal.again();
+    keeper.noted();
+    await beliefs.settle();
+  } catch (error) {
+    disk.noted(error);
+    log?.debug({ err: error }, 'still not written');
+  }
 }
 
 async function rebuildHome(

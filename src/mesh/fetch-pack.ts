@@ -36,12 +36,21 @@ export interface FetchedPack {
  * Throws OperatingError for failures of this machine.
  */
 export async function fetchPack(options: FetchPackOptions): Promise<Result<FetchedPack, FetchPackFault>> {
-  const started = await options.connection.start("git-upload-pack '/log'", {
-    protocol: 'version=2',
-    deadlineMs: Math.min(options.deadlineMs, options.idleMs ?? fetchIdleMs),
-  });
-  if (!started.ok) return started;
+  // Before the channel: on a full disk it fails, and a channel that nobody reads would stay open.
   const quarantine = openQuarantine(options.repository, options.alone);
+  const started = await options.connection
+    .start("git-upload-pack '/log'", {
+      protocol: 'version=2',
+      deadlineMs: Math.min(options.deadlineMs, options.idleMs ?? fetchIdleMs),
+    })
+    .catch((error: unknown) => {
+      quarantine.remove();
+      throw error;
+    });
+  if (!started.ok) {
+    quarantine.remove();
+    return started;
+  }
   // Started before the answer comes: both ends start their git at the same time.
   const intake = startIntake(quarantine, options.form, options);
   try {

@@ -6,8 +6,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fetchDeadlineMs } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
-import { lastLine, startChild, type RunningChild } from '../store/child.ts';
-import { isOperatingError, OperatingError, printable, restoreHint } from '../store/errors.ts';
+import { isOutOfRoom, lastLine, startChild, type RunningChild } from '../store/child.ts';
+import { diskError, diskFullHint, isOperatingError, OperatingError, printable, restoreHint } from '../store/errors.ts';
 import { gitRequest, throughQuarantine, type ObjectView, type Repository } from '../store/git/repository.ts';
 
 /** A folder of objects that are not trusted yet. */
@@ -39,11 +39,19 @@ export interface PackIntake {
 
 let counter = 0;
 
-/** Makes an empty quarantine in the folder that the start-up sweep empties. `alone`: our own objects are not seen from it. */
+/**
+ * Makes an empty quarantine in the folder that the start-up sweep empties. `alone`: our own objects are not seen from it.
+ * Errors: `DISK_FAILED`, `DISK_FULL`.
+ */
 export function openQuarantine(repository: Repository, alone = false): Quarantine {
   counter += 1;
   const objectDir = join(repository.gitDir, 'quarantine', `${process.pid}-${counter}`);
-  mkdirSync(join(objectDir, 'pack'), { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(join(objectDir, 'pack'), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    rmSync(objectDir, { recursive: true, force: true });
+    throw diskError(error, 'make quarantine', objectDir);
+  }
   return {
     view: alone ? { gitDir: repository.gitDir, objectDir, alternates: [] } : throughQuarantine(repository, objectDir),
     remove: () => rmSync(objectDir, { recursive: true, force: true }),
@@ -85,7 +93,10 @@ async function judge(child: RunningChild, { alternates }: ObjectView): Promise<R
   try {
     const { code, stderr } = await child.done;
     if (code === 0) return ok(true);
-    if (/No space left|Disk quota|Input\/output error|Permission denied|Read-only file system/.test(stderr)) {
+    if (isOutOfRoom(stderr)) {
+      throw new OperatingError('DISK_FULL', `cannot take a pack in: ${lastLine(stderr)}`, { hint: diskFullHint });
+    }
+    if (/Input\/output error|Permission denied|Read-only file system/.test(stderr)) {
       throw new OperatingError('DISK_FAILED', `cannot take a pack in: ${lastLine(stderr)}`, {
         hint: 'look at the disk of the home folder',
       });

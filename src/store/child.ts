@@ -7,7 +7,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { childDeadlineMs, childOutputBytesMax, childPipesMs, childStderrBytesMax } from '../core/limits.ts';
-import { OperatingError, printable, systemCode } from './errors.ts';
+import { diskFullHint, OperatingError, printable, systemCode } from './errors.ts';
 
 /** What the parent's environment may hand on; everything else, and so every `GIT_*` and agent variable, stays out. */
 const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'LD_LIBRARY_PATH'] as const;
@@ -186,16 +186,24 @@ export function lastLine(stderr: string): string {
   return printable(stderr.trimEnd().split('\n').at(-1) ?? '');
 }
 
-/** `CHILD_FAILED` with command, exit code and last stderr line. */
+/** What a child says whose write found no room, in the C locale, which every child has. The last is git of its packs. */
+const noRoom = /No space left on device|Disk quota exceeded|Out of diskspace/;
+
+/** `CHILD_FAILED` with command, exit code and last stderr line; `DISK_FULL` where the child says that there was no room. */
 export function failedChild(
   request: Pick<ChildRequest, 'command' | 'args'>,
   result: { code: number; stderr: string },
 ): OperatingError {
   const said = lastLine(result.stderr);
-  return new OperatingError(
-    'CHILD_FAILED',
-    `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`,
-  );
+  const message = `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`;
+  return isOutOfRoom(result.stderr)
+    ? new OperatingError('DISK_FULL', message, { hint: diskFullHint })
+    : new OperatingError('CHILD_FAILED', message);
+}
+
+/** Whether a child failed for want of room on a disk. Pure. */
+export function isOutOfRoom(stderr: string): boolean {
+  return noRoom.test(stderr);
 }
 
 function startError(request: ChildRequest, error: Error): OperatingError {

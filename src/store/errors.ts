@@ -90,6 +90,9 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
 export const restoreHint =
   'memctl verify --deep names all that is damaged; restore repo.git from a backup, or copy the branch from another host';
 
+/** The next step when a disk is full: nothing else is needed, memd goes on by itself. */
+export const diskFullHint = 'free some space on that file system, then try again';
+
 /** What an `OperatingError` is made of. */
 export interface OperatingErrorOptions {
   /** The next command or action, one line, for a person. */
@@ -132,7 +135,7 @@ export function diskError(error: unknown, doing: string, path: string): Operatin
   const reason = code === '' ? String(error) : code;
   return new OperatingError(full ? 'DISK_FULL' : 'DISK_FAILED', `cannot ${doing} ${path}: ${reason}`, {
     cause: error,
-    hint: full ? 'free some space on that file system, then try again' : `look at ${path} and its permissions`,
+    hint: full ? diskFullHint : `look at ${path} and its permissions`,
   });
 }
 

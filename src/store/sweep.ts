@@ -34,7 +34,10 @@ const repositoryRules: readonly Rule[] = [
 ];
 
 const homeRules: readonly Rule[] = [
-  { folder: '', pattern: /^((last-heads|purged)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/ },
+  {
+    folder: '',
+    pattern: /^(\.room\.tmp-\d+|(last-heads|purged)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
+  },
   { folder: 'keys', pattern: /\.tmp-\d+$/, deep: true },
   { folder: 'forks', pattern: /\.tmp-\d+$/ },
   { folder: 'views', pattern: /^\..*\.tmp-\d+$/, deep: true },

@@ -10,12 +10,13 @@ import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import { usableUpto, type Usable } from '../../core/trust/usable.ts';
 import type { ViewCache } from '../../core/views/selection.ts';
 import type { StateDatabase } from '../../store/database.ts';
-import { isOperatingError, type OperatingError } from '../../store/errors.ts';
-import { logRef, readRef } from '../../store/git/refs.ts';
+import type { OperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home.ts';
 import type { LastView } from '../../store/last-heads.ts';
+import { commitOf, commitsOnDisk } from './commits-on-disk.ts';
 import { openDerived, type Derived, type DerivedInputs, type NewFile } from './derived.ts';
+import { writeSomewhere } from './database-place.ts';
 import type { StoredTips } from './fold-rows.ts';
 import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
@@ -120,15 +121,18 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { book } = keeper;
   const headsFaults = (): ReadonlyMap<string, OperatingError> =>
     heads.faults(keeper.isAskedFor() ? book : logsIn(derived.database()), trust());
+  const flush = async (): Promise<void> => {
+    const fold = await keeper.latest();
+    // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
+    await derived.flush(fold, () => {
+      const cuts = book.cuts();
+      const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
+      return { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged };
+    });
+  };
   const settler = createSettler(
     async () => {
-      const fold = await keeper.latest();
-      // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
-      await derived.flush(fold, () => {
-        const cuts = book.cuts();
-        const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
-        return { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged };
-      });
+      await writeSomewhere(derived.place, { write: flush, makeAgain: () => reloadAll(parts, () => undefined) });
       await heads.write(book, trust());
     },
     (error) => log?.error({ err: error }, 'cannot write what is derived'),
@@ -381,19 +385,4 @@ function tipsIn(book: LogBook): StoredTips {
       return head === undefined ? [] : [[log, { seq: head.seq, link: head.link }]];
     }),
   );
-}
-
-/** Commit of every log branch of the charter, read from the refs alone; '' for a damaged one, as the book has it. */
-export function commitsOnDisk(repository: Repository, trust: TrustState): Record<string, string> {
-  const commits = [...trust.charter.hosts.keys()].map((name) => [name, commitOf(repository, name)] as const);
-  return Object.fromEntries(commits.filter((entry): entry is [string, string] => entry[1] !== null));
-}
-
-function commitOf(repository: Repository, log: string): string | null {
-  try {
-    return readRef(repository, logRef(log));
-  } catch (error) {
-    if (isOperatingError(error, 'REF_DAMAGED')) return '';
-    throw error;
-  }
 }

@@ -9,7 +9,8 @@ import type { Charter } from '../../core/trust/charter.ts';
 import { forgetSubjects, renderViews } from '../../core/views/render.ts';
 import type { ViewCache } from '../../core/views/selection.ts';
 import { viewSourceOf } from '../../core/views/view-source.ts';
-import { openDatabase, type StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database.ts';
+import { createDatabasePlace, type DatabasePlace } from './database-place.ts';
 import { isOperatingError, type OperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home.ts';
@@ -46,6 +47,8 @@ export interface Derived {
   touch(subjects: Iterable<string>, lines: readonly Line[]): void;
   /** Notes that every subject may have changed. */
   touchAll(): void;
+  /** Where the rows are: in the file, or in memory while the disk is full. After a move: `startAnew` with every line. */
+  readonly place: Pick<DatabasePlace, 'inMemory' | 'leaveFile' | 'returnToFile'>;
   /**
    * Throws away every row; all of them are written again at the next flush, these lines among them. `file`: why the file
    * itself is replaced: it is not to be trusted, or no byte of it may be left.
@@ -104,9 +107,9 @@ function createViewCaches(): ViewCaches {
   };
 }
 
-/** Opens the database of a home; a file of another schema, or a damaged one, is started anew. */
+/** Opens the database of a home; a file of another schema, or a damaged one, is started anew. Without room for it: in memory. */
 export function openDerived(home: Home, repository: Repository, log: Logger | undefined): Derived {
-  let database = openDatabase(home.database);
+  const place = createDatabasePlace(home, log);
   const copies = openPlainCopies(home);
   const caches = createViewCaches();
   let pending = nothing();
@@ -116,12 +119,11 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
 
   const clear = (file: NewFile | undefined): void => {
     try {
-      if (file === undefined) return database.clear();
+      if (file === undefined) return place.database().clear();
     } catch (error) {
       if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
     }
-    database.close();
-    database = openDatabase(home.database, { anew: file ?? 'damaged' });
+    place.replace(file ?? 'damaged');
   };
   const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
   const writeFiles = async (fold: Fold, lines: readonly Line[], damaged: ReadonlySet<string>): Promise<void> => {
@@ -130,7 +132,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
       await writeCopies(copies, repository, { lines: added, anew, charter: fold.charter });
       reportEdits(await writeViews(home, fold, caches.of), log);
-      database.write({ meta: { files: 'written' } });
+      place.database().write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
     } catch (error) {
       touchFiles(lines.map((line) => line.log));
@@ -140,10 +142,11 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     }
   };
   return {
-    database: () => database,
+    database: place.database,
+    place,
     viewCache: caches.of,
     isCurrent: (from) => {
-      const meta = database.meta();
+      const meta = place.database().meta();
       // A damaged object can be put back without any branch moving: only who has read the logs knows where they are cut.
       const cuts = JSON.stringify(from.cuts ?? []);
       return Object.entries({ ...inputsOf(from), cuts }).every(([key, value]) => meta[key] === value);
@@ -165,17 +168,17 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       caches.clear();
     },
     touchFiles,
-    filesAreBehind: () => database.meta()['files'] !== 'written',
+    filesAreBehind: () => place.database().meta()['files'] !== 'written',
     async flush(fold, from) {
       const { dirty, lines } = pending;
       // What cannot be written stays noted.
-      if (dirty) await writeInSteps(database, fold, pending);
-      if (dirty) writeDatabase(database, fold, pending, from());
+      if (dirty) await writeInSteps(place.database(), fold, pending);
+      if (dirty) writeDatabase(place.database(), fold, pending, from());
       pending = nothing();
       if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from().damaged);
     },
     fileFault: () => fault,
-    close: () => database.close(),
+    close: () => place.database().close(),
   };
 }
 

@@ -49,6 +49,8 @@ export interface Journal {
   readonly readNotes: (host: string) => Promise<string | null | undefined>;
   /** Replaces the notes of this host, durable on return; at most `viewNotesBytesMax` bytes. */
   readonly writeNotes: (text: string) => Promise<void>;
+  /** Tries soon what could not be written; nothing where all was. */
+  readonly again: () => void;
   /** Publishes what is still unsaid, and no more. */
   readonly close: () => Promise<void>;
 }
@@ -92,6 +94,9 @@ export function createJournal(options: JournalOptions): Journal {
     ],
     readNotes: (name) => readNotes(repository, name),
     writeNotes: (text) => inTurn(() => writer.writeNotes(text)),
+    again: () => {
+      if (writer.fault() !== undefined) schedule.changed();
+    },
     close: async () => {
       if (schedule.stop()) await say('now');
       await inTurn(() => Promise.resolve());

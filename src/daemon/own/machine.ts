@@ -2,6 +2,7 @@
  * A home belongs to one machine. A copy of it has the same keys and the same log, and an append on both is a fork: so a home
  * that finds itself elsewhere reads, fetches and serves, and writes nothing of its own.
  */
+import { isOperatingError } from '../../store/errors.ts';
 import { bindMachine, checkMachine, type MachineState } from '../../store/machine-marker.ts';
 import type { Home } from '../../store/home.ts';
 import type { LocalFault } from '../engine.ts';
@@ -13,6 +14,8 @@ export interface Machine {
   readonly faults: () => readonly LocalFault[];
   /** Binds the home to where it is now: its keys are new, so that no copy has them. */
   readonly bind: () => Promise<void>;
+  /** Binds one that was never bound and could not be for want of room; else nothing. Errors: as `bindMachine`. */
+  readonly bindLate: () => Promise<void>;
 }
 
 /** Looks where this home is. One that was never bound (made by an older version, or put back without its marker) is bound now. */
@@ -22,11 +25,15 @@ export async function openMachine(home: Home, host: string): Promise<Machine> {
     await bindMachine(home);
     state = 'same';
   };
-  if (state === 'unbound') await bind();
+  if (state === 'unbound') await bind().catch(passOverFullDisk);
   return {
     bind,
+    bindLate: async () => {
+      if (state === 'unbound') await bind();
+    },
     require() {
-      if (state === 'same') return;
+      // Not bound for want of room: as a rule nothing can be appended then either.
+      if (state === 'same' || state === 'unbound') return;
       throw new Refusal({
         code: 'MACHINE_CHANGED',
         message: machineText(state, host),
@@ -34,8 +41,14 @@ export async function openMachine(home: Home, host: string): Promise<Machine> {
         exit: 6,
       });
     },
-    faults: () => (state === 'same' ? [] : [{ kind: 'MACHINE_CHANGED', detail: machineText(state, host) }]),
+    faults: () =>
+      state === 'same' || state === 'unbound' ? [] : [{ kind: 'MACHINE_CHANGED', detail: machineText(state, host) }],
   };
+}
+
+/** A full disk stops what has to be written, and nothing else. */
+function passOverFullDisk(error: unknown): void {
+  if (!isOperatingError(error, 'DISK_FULL')) throw error;
 }
 
 /** What is the matter, in one sentence. Pure. */

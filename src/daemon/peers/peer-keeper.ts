@@ -28,7 +28,11 @@ export function openPeerKeeper(home: Home, isEnrolled: (host: string) => boolean
     written = text;
     writing = writing
       .then(() => writePeerMemory(home, now))
-      .catch((error: unknown) => log?.warn({ err: error }, 'cannot write peers.json'));
+      .catch((error: unknown) => {
+        // Not written: the next note writes it, also when nothing has changed since.
+        written = '';
+        log?.warn({ err: error }, 'cannot write peers.json');
+      });
     return writing;
   };
   return {

@@ -11,6 +11,7 @@ export async function runCycle(engine: Engine, only?: readonly string[]): Promis
 
 /** The schedule is due. `slept`: this machine was suspended since the last time. */
 export async function runSchedule(engine: Engine, slept: boolean): Promise<void> {
+  await engine.writeAgain();
   await prepare(engine);
   engine.peers.schedule(slept);
 }

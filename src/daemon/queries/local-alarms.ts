@@ -1,5 +1,5 @@
 /** Alarms that are facts of this host: cut logs, rewound branches, faults of this home, what peers tried, charter conflicts. */
-import type { Engine } from '../engine.ts';
+import type { Engine, LocalFault } from '../engine.ts';
 import type { LogCut } from '../beliefs/log-book.ts';
 import { cutSentence } from './incomplete.ts';
 
@@ -20,7 +20,7 @@ export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm
   const self = engine.identity.host;
   const files = beliefs.fileFault();
   const faults = files === undefined ? beliefs.headsFaults() : [...beliefs.headsFaults(), files];
-  const own = [...faults.map(({ code, message }) => ({ kind: code, detail: message })), ...engine.faults()];
+  const own = onceFull([...engine.faults(), ...faults.map(({ code, message }) => ({ kind: code, detail: message }))]);
   return [
     ...own.map((fault) => ({ ...fault, about: '', blames: self })),
     ...cuts.map((cut) => ({
@@ -42,6 +42,12 @@ export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm
       .charter()
       .conflicts.map(({ kind, item, detail }) => ({ kind, detail: `${item}: ${detail}`, about: item, blames: null })),
   ];
+}
+
+/** A full disk stops many things at once: that is one alarm, the first, which says what it means. */
+function onceFull(faults: readonly LocalFault[]): readonly LocalFault[] {
+  const first = faults.find(({ kind }) => kind === 'DISK_FULL');
+  return faults.filter((fault) => fault.kind !== 'DISK_FULL' || fault === first);
 }
 
 /** Two hosts fold the same to different roots: a program or a disk is at fault on one of them, and neither knows which. */

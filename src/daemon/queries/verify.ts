@@ -10,7 +10,7 @@ import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
 import { viewNames } from '../../core/views/render.ts';
 import type { VerifyJson } from '../api/api-types.ts';
-import { commitsOnDisk } from '../beliefs/beliefs.ts';
+import { commitsOnDisk } from '../beliefs/commits-on-disk.ts';
 import type { Engine } from '../engine.ts';
 import { alarmRows, eventRows, lineRow, recordRows } from '../beliefs/fold-rows.ts';
 import { counted } from '../counted.ts';

@@ -141,6 +141,14 @@ export const fetchObjectsMax = 1_000_000;
 /** Bytes of one pack, whatever a peer announces. */
 export const fetchBytesMax: number = 2 * 1_024 ** 3;
 /**
+ * Bytes and objects of one pack of a peer that cost something in vain lately. Up to so many objects a git child stays below
+ * 64 MiB whatever they are; 150 000 are 25 000 lines that were appended one by one.
+ */
+export const fetchDoubtedBytesMax: number = 64 * 1_024 * 1_024;
+export const fetchDoubtedObjectsMax = 150_000;
+/** Bytes that fetching leaves free on the disk, for appends: thousands of them. */
+export const fetchReserveBytes: number = 64 * 1_024 * 1_024;
+/**
  * Objects up to which what was fetched is written loose instead of being kept as a pack: about ten commits. Each loose
  * object costs two fsyncs, a pack three in all: 830 objects took 2.0 s loose and 0.3 s as a pack.
  */
@@ -202,6 +210,14 @@ export const cycleGiveUpMs = 500;
 /** A peer that cannot be reached is left alone for this long after the first failure, twice as long after each more, up to the maximum. */
 export const backOffMs = 1_000;
 export const backOffMaxMs = 300_000;
+/**
+ * What a peer costs in vain (refused, or nothing new): the part of the time that it may take in the long run, what it may
+ * take at once before it has to rest, the longest rest, and what silence is charged as.
+ */
+export const vainShare = 0.05;
+export const vainBurstMs = 1_000;
+export const vainRestMaxMs = 300_000;
+export const vainSilenceMs = 500;
 /** How long `--sync` may wait for peers: longer than any of their schedules, shorter than a forgotten script. */
 export const syncTimeoutMaxMs = 3_600_000;
 /** And how long it waits when nobody says. */

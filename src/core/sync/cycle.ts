@@ -3,6 +3,7 @@ import { backOffMaxMs, backOffMs, cycleGiveUpMs, headsDeadlineMs, watchAgainMs }
 import { continueLogs, endFetch, listLogs } from './logs.ts';
 import { isDown, outcomeOf } from './outcome.ts';
 import { lookAtOwnLog, stopLooking } from './own-log.ts';
+import { rests } from './patience.ts';
 import type { Heads, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome } from './peer.ts';
 import { emptyDraft, type Cycle, type NextCycle } from './state.ts';
 import { lookAtTrust } from './trust.ts';
@@ -12,6 +13,7 @@ import {
   changePeer,
   drawRandom,
   emit,
+  markAsked,
   noteAlarms,
   noteFault,
   peerOf,
@@ -36,6 +38,7 @@ export function startCycle(turn: Turn, peer: string, asked: NextCycle): void {
   const fresh = {
     heads: undefined,
     outstanding: false,
+    askedAt: turn.at,
     todo: undefined,
     waits: new Map(),
     viewsDone: false,
@@ -45,7 +48,7 @@ export function startCycle(turn: Turn, peer: string, asked: NextCycle): void {
   const cycle: Cycle = { number, deadlineAt, headsOnly, views, tokens, ...fresh };
   changePeer(turn, peer, { cycle });
   if (heads !== undefined) return takeHeads(turn, peer, { ok: true, value: heads });
-  changeCycle(turn, peer, { outstanding: true });
+  markAsked(turn, peer);
   const wanted = Math.min(headsDeadlineMs, remainingOf(turn, cycle));
   emit(turn, { kind: 'ask-heads', peer, cycle: number, deadlineMs: wanted });
 }
@@ -155,9 +158,13 @@ export function endWatch(turn: Turn, peer: string, refused: boolean): void {
 /** What was asked for while the last cycle ran. */
 export function startNext(turn: Turn, peer: string): void {
   const { next } = peerOf(turn, peer);
-  if (next === undefined) return;
+  if (next === undefined || (isUnasked(next) && rests(turn, peer))) return;
   changePeer(turn, peer, { next: undefined });
   startCycle(turn, peer, next);
+}
+
+function isUnasked({ tokens, headsOnly }: NextCycle): boolean {
+  return tokens.length === 0 && !headsOnly;
 }
 
 function noteOutcome(turn: Turn, peer: string, outcome: PeerOutcome): void {

@@ -1,5 +1,7 @@
 /** Which log is fetched from whom, one at a time from each peer, and what is remembered of what was refused. */
 import { refusalForgetMs, sharedFetchWaitMs } from '../limits.ts';
+import { isDown } from './outcome.ts';
+import { chargeVain, isDoubted } from './patience.ts';
 import type { Heads, HeadsTip, MeshAlarm } from './peer.ts';
 import { offerName, planLog } from './plan.ts';
 import {
@@ -7,6 +9,7 @@ import {
   changeCycle,
   changePeer,
   emit,
+  markAsked,
   noteAlarms,
   noteFault,
   noteLines,
@@ -75,8 +78,17 @@ function startFetch(turn: Turn, peer: string, { log, offered }: Offer): void {
   const { number } = cycle;
   const entry = { peer, cycle: number, link: offered.link };
   change(turn, { fetching: new Map(turn.state.fetching).set(log, entry) });
-  changeCycle(turn, peer, { outstanding: true, trust: turn.world.trust().hash });
-  emit(turn, { kind: 'fetch-log', peer, cycle: number, log, offered, deadlineMs: remainingOf(turn, cycle) });
+  markAsked(turn, peer);
+  changeCycle(turn, peer, { trust: turn.world.trust().hash });
+  emit(turn, {
+    kind: 'fetch-log',
+    peer,
+    cycle: number,
+    log,
+    offered,
+    doubted: isDoubted(turn, peer),
+    deadlineMs: remainingOf(turn, cycle),
+  });
 }
 
 /** Notes that a fetch is over, whatever came of it. */
@@ -95,6 +107,8 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   const alarm = alarmOf(peer, log, fetched);
   remember(turn, peer, { log, offered, alarm });
   const { failure, fault } = fetched;
+  if (alarm !== undefined || failure !== undefined)
+    chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });
   if (fault?.fork !== undefined) emit(turn, { kind: 'prove-fork', log, lines: fault.fork });
   if (alarm !== undefined) return noteAlarms(turn, peer, [alarm]);
   if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `log ${log}: ${failure.detail}` });

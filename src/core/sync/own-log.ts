@@ -4,19 +4,10 @@
  */
 import { refusalForgetMs } from '../limits.ts';
 import { isDown } from './outcome.ts';
+import { chargeVain, isDoubted } from './patience.ts';
 import type { Heads, HeadsTip, SignedLine } from './peer.ts';
 import { claimOf, offerName } from './plan.ts';
-import {
-  changeCycle,
-  changePeer,
-  emit,
-  noteAlarms,
-  noteFault,
-  peerOf,
-  remainingOf,
-  change,
-  type Turn,
-} from './turn.ts';
+import { changePeer, emit, markAsked, noteAlarms, noteFault, peerOf, remainingOf, change, type Turn } from './turn.ts';
 import type { OwnVerdict, World } from './vocabulary.ts';
 
 /**
@@ -41,8 +32,8 @@ export function lookAtOwnLog(turn: Turn, peer: string, heads: Heads): boolean {
   }
   if (cycle === undefined) return true;
   const deadlineMs = remainingOf(turn, cycle);
-  changeCycle(turn, peer, { outstanding: true });
-  emit(turn, { kind: 'judge-own', peer, cycle: cycle.number, offered, deadlineMs });
+  markAsked(turn, peer);
+  emit(turn, { kind: 'judge-own', peer, cycle: cycle.number, offered, doubted: isDoubted(turn, peer), deadlineMs });
   return false;
 }
 
@@ -51,6 +42,8 @@ export function takeVerdict(turn: Turn, peer: string, verdict: OwnVerdict): void
   const { cycle, memory } = peerOf(turn, peer);
   const offered = cycle?.heads?.heads[turn.world.host];
   if (offered === undefined) return;
+  if (verdict.kind === 'wrong' || verdict.kind === 'unknown')
+    chargeVain(turn, peer, { waited: verdict.kind === 'unknown' && isDown(verdict.code) });
   const passing = verdict.kind === 'unknown' && isDown(verdict.code);
   const about = aboutOf(turn.world, offered);
   const own = passing ? undefined : { about, verdict, until: turn.at + refusalForgetMs };

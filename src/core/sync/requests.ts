@@ -2,6 +2,7 @@
 import { catchUpMs, cycleDeadlineMs, refusalForgetMs } from '../limits.ts';
 import { isIdle, startCycle } from './cycle.ts';
 import { faultOutcome } from './outcome.ts';
+import { rests } from './patience.ts';
 import type { Heads, PeerFault } from './peer.ts';
 import type { NextCycle } from './state.ts';
 import { change, changePeer, emit, peerOf, type Turn } from './turn.ts';
@@ -27,8 +28,12 @@ export function runSchedule(turn: Turn, slept: boolean): void {
       emit(turn, { kind: 'hang-up', peer });
     }
     if (peerOf(turn, peer).cycle?.headsOnly === true) askAfterwards(turn, peer, unasked);
-    else if (isIdle(turn, peer) && turn.at >= peerOf(turn, peer).notBefore) startCycle(turn, peer, unasked);
+    else if (isIdle(turn, peer) && mayBeAsked(turn, peer)) startCycle(turn, peer, unasked);
   }
+}
+
+function mayBeAsked(turn: Turn, peer: string): boolean {
+  return turn.at >= peerOf(turn, peer).notBefore && !rests(turn, peer);
 }
 
 /** Back-off is for the schedule: whoever asks is answered by a real attempt. */
@@ -79,7 +84,7 @@ export function takeNudge(turn: Turn, peer: string, heads: Heads): void {
   if (repeated && state === 'up' && cycle === undefined && next === undefined) return;
   changePeer(turn, peer, { failures: 0, notBefore: 0 });
   const asked: NextCycle = { ...unasked, heads };
-  if (isIdle(turn, peer)) startCycle(turn, peer, asked);
+  if (isIdle(turn, peer) && !rests(turn, peer)) startCycle(turn, peer, asked);
   else askAfterwards(turn, peer, asked);
 }
 
@@ -89,14 +94,14 @@ export function meetPeer(turn: Turn, peer: string): void {
   const { failures } = peerOf(turn, peer);
   if (failures === 0) return;
   changePeer(turn, peer, { failures: 0, notBefore: 0 });
-  if (isIdle(turn, peer)) startCycle(turn, peer, unasked);
+  if (isIdle(turn, peer) && !rests(turn, peer)) startCycle(turn, peer, unasked);
 }
 
 /** Once, at once; if it is not there, the schedule and its back-off decide as ever. */
 export function reconnectPeer(turn: Turn, peer: string): void {
   if (turn.state.closed || !turn.world.peers().includes(peer) || !isIdle(turn, peer)) return;
   changePeer(turn, peer, { failures: 0, notBefore: 0 });
-  startCycle(turn, peer, unasked);
+  if (!rests(turn, peer)) startCycle(turn, peer, unasked);
 }
 
 /** Told with the next cycles, for as long as what was refused is remembered. */

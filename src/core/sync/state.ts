@@ -39,6 +39,8 @@ export interface Cycle {
   readonly heads: Heads | undefined;
   /** Something was asked for and not answered yet. */
   readonly outstanding: boolean;
+  /** When it was asked for. */
+  readonly askedAt: number;
   /** Logs that are still to be looked at; undefined before the trust set is done. */
   readonly todo: readonly string[] | undefined;
   /** Until when another peer's fetch of the same lines is waited for, by log. */
@@ -61,6 +63,12 @@ export interface NextCycle {
   readonly heads: Heads | undefined;
 }
 
+/** Milliseconds that a peer cost in vain, as of a time on the clock of the inputs. */
+export interface Debt {
+  readonly ms: number;
+  readonly at: number;
+}
+
 export interface PeerState {
   readonly state: PeerOutcome['state'] | 'unknown';
   /** Since when; on the clock of the inputs. */
@@ -69,6 +77,8 @@ export interface PeerState {
   /** Cycles in a row that did not reach it, and before when the schedule leaves it alone. */
   readonly failures: number;
   readonly notBefore: number;
+  /** What it cost in vain. */
+  readonly debt: Debt;
   readonly memory: PeerMemory;
   /** What it said last, and when. */
   readonly said: Heads | undefined;
@@ -149,6 +159,7 @@ export const unknownPeer: PeerState = {
   reason: undefined,
   failures: 0,
   notBefore: 0,
+  debt: { ms: 0, at: 0 },
   memory: nothingKnown,
   said: undefined,
   cycle: undefined,

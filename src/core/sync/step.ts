@@ -10,13 +10,15 @@ import {
   endWatch,
   failCycle,
   giveUpIfLate,
+  isIdle,
   startNext,
   takeHeads,
 } from './cycle.ts';
 import { endFetch, takeLog } from './logs.ts';
 import { takeVerdict } from './own-log.ts';
 import { meetPeer, noteRemark, reconnectPeer, requestCycle, runSchedule, takeNudge } from './requests.ts';
-import type { Cycle, SyncState } from './state.ts';
+import { restsUntil } from './patience.ts';
+import type { Cycle, PeerState, SyncState } from './state.ts';
 import { takeTrust } from './trust.ts';
 import { change, changeCycle, changePeer, emit, openTurn, peerOf, type Turn } from './turn.ts';
 import { takeViews } from './views.ts';
@@ -41,7 +43,10 @@ export function step(state: SyncState, input: SyncInput): Step {
 
 /** When a `time` event is wanted next; undefined: nothing here waits for time. Pure. */
 export function nextTime(state: SyncState): number | undefined {
-  const times = [...state.peers.values()].flatMap(({ cycle }) => (cycle === undefined ? [] : timesOf(cycle)));
+  const times = [...state.peers.values()].flatMap((peer) => [
+    ...(peer.cycle === undefined ? [] : timesOf(peer.cycle)),
+    ...restOf(peer),
+  ]);
   const { phase, until, queue } = state.own;
   if (queue.length > 0 && (phase === 'asking' || phase === 'proving')) times.push(until);
   if (state.waiters.length > 0) times.push(state.pollAt, ...state.waiters.map(({ deadlineAt }) => deadlineAt));
@@ -53,6 +58,11 @@ export function nextTime(state: SyncState): number | undefined {
 /** Whether what is raised now is worth telling: after a start or a sleep, peers are asked first. Pure. */
 export function isCaughtUp(state: SyncState): boolean {
   return state.catchUp === null;
+}
+
+/** When a peer that rests is heard, if it has said something meanwhile. */
+function restOf({ cycle, draining, next, debt }: PeerState): readonly number[] {
+  return next === undefined || cycle !== undefined || draining !== undefined ? [] : [restsUntil(debt)];
 }
 
 function timesOf({ deadlineAt, waits, todo, outstanding }: Cycle): readonly number[] {
@@ -137,7 +147,10 @@ function wakeOthers(turn: Turn): void {
 }
 
 function passTime(turn: Turn): void {
-  for (const peer of turn.state.peers.keys()) giveUpIfLate(turn, peer);
+  for (const peer of turn.state.peers.keys()) {
+    giveUpIfLate(turn, peer);
+    if (isIdle(turn, peer)) startNext(turn, peer);
+  }
   wakeOthers(turn);
 }
 

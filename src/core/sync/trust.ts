@@ -1,11 +1,13 @@
 /** Trust first: the charter decides whose lines count, so it is as new as the peer's before any of its logs is looked at. */
 import { refusalForgetMs } from '../limits.ts';
 import type { Result } from '../../crypto/result.ts';
+import { isDown } from './outcome.ts';
+import { chargeVain } from './patience.ts';
 import type { FetchPackFault, Heads, MeshAlarm } from './peer.ts';
 import {
-  changeCycle,
   changePeer,
   emit,
+  markAsked,
   noteAlarms,
   noteFault,
   noteTrust,
@@ -29,7 +31,7 @@ export function lookAtTrust(turn: Turn, peer: string, { trust }: Heads): boolean
   }
   if (cycle === undefined) return true;
   const deadlineMs = remainingOf(turn, cycle);
-  changeCycle(turn, peer, { outstanding: true });
+  markAsked(turn, peer);
   emit(turn, { kind: 'fetch-trust', peer, cycle: cycle.number, oid: trust.oid, deadlineMs });
   return false;
 }
@@ -47,6 +49,8 @@ export function takeTrust(
     changePeer(turn, peer, { memory: { ...memory, trust: { oid, alarms, until: turn.at + refusalForgetMs } } });
     noteAlarms(turn, peer, alarms);
   };
+  if (!answer.ok) chargeVain(turn, peer, { waited: isDown(answer.code) });
+  else if (answer.value.added.length === 0 || answer.value.bad.length > 0) chargeVain(turn, peer);
   if (answer.ok) {
     noteTrust(turn, peer, answer.value.added);
     remember(alarmsOf(peer, answer.value));

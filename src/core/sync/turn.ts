@@ -36,6 +36,11 @@ export function changeCycle(turn: Turn, peer: string, changes: Partial<Cycle>): 
   if (cycle !== undefined) changePeer(turn, peer, { cycle: { ...cycle, ...changes } });
 }
 
+/** Something is asked of the peer now. */
+export function markAsked(turn: Turn, peer: string): void {
+  changeCycle(turn, peer, { outstanding: true, askedAt: turn.at });
+}
+
 function changeDraft(turn: Turn, peer: string, changes: (draft: Draft) => Partial<Draft>): void {
   const { cycle } = peerOf(turn, peer);
   if (cycle !== undefined) changeCycle(turn, peer, { draft: { ...cycle.draft, ...changes(cycle.draft) } });

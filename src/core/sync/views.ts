@@ -4,8 +4,20 @@
  * what hosts believed, so they come last, and a bad one is an alarm about its host, never a reason to refuse a peer.
  */
 import { refusalForgetMs, viewFetchMs } from '../limits.ts';
+import { isDown } from './outcome.ts';
+import { chargeVain, isDoubted } from './patience.ts';
 import type { Heads, MeshAlarm, ViewTip } from './peer.ts';
-import { changeCycle, changePeer, emit, noteAlarms, noteFault, peerOf, remainingOf, type Turn } from './turn.ts';
+import {
+  changeCycle,
+  changePeer,
+  emit,
+  markAsked,
+  noteAlarms,
+  noteFault,
+  peerOf,
+  remainingOf,
+  type Turn,
+} from './turn.ts';
 import type { ViewsFetched } from './vocabulary.ts';
 
 /** @returns true when there is nothing to fetch. */
@@ -20,8 +32,8 @@ export function lookAtViews(turn: Turn, peer: string): boolean {
   const offered = wantedViews(turn, peer, { heads: cycle.heads, all });
   if (offered.size === 0) return true;
   const deadlineMs = remainingOf(turn, cycle);
-  changeCycle(turn, peer, { outstanding: true });
-  emit(turn, { kind: 'fetch-views', peer, cycle: cycle.number, offered, deadlineMs });
+  markAsked(turn, peer);
+  emit(turn, { kind: 'fetch-views', peer, cycle: cycle.number, offered, doubted: isDoubted(turn, peer), deadlineMs });
   return false;
 }
 
@@ -72,6 +84,8 @@ export function takeViews(turn: Turn, peer: string, { faults, failure }: ViewsFe
     noteAlarms(turn, peer, [alarm]);
   }
   changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, refused } } });
+  if (faults.size > 0 || failure !== undefined)
+    chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });
   if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `views: ${failure.detail}` });
 }
 

@@ -178,17 +178,25 @@ export interface SyncInput {
 export type Effect =
   | ({ readonly kind: 'ask-heads'; readonly deadlineMs: number } & Answering)
   /** Fetch what it offers of our own log into a quarantine, judge it, take over what only follows ours. */
-  | ({ readonly kind: 'judge-own'; readonly offered: HeadsTip; readonly deadlineMs: number } & Answering)
+  | ({
+      readonly kind: 'judge-own';
+      readonly offered: HeadsTip;
+      readonly doubted: boolean;
+      readonly deadlineMs: number;
+    } & Answering)
   | ({ readonly kind: 'fetch-trust'; readonly oid: string; readonly deadlineMs: number } & Answering)
   | ({
       readonly kind: 'fetch-log';
       readonly log: string;
       readonly offered: HeadsTip;
+      /** It cost something in vain lately: what is allowed does not grow with what it announces. */
+      readonly doubted: boolean;
       readonly deadlineMs: number;
     } & Answering)
   | ({
       readonly kind: 'fetch-views';
       readonly offered: ReadonlyMap<string, ViewTip>;
+      readonly doubted: boolean;
       readonly deadlineMs: number;
     } & Answering)
   /** The deadline of a cycle is over: end whatever is done for it. Its answer is still awaited, and then passed over. */

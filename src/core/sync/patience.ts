@@ -1,0 +1,41 @@
+/**
+ * What a peer costs in vain. Everything that is fetched and then refused, or brings nothing, is charged to the peer that
+ * offered it, by the time it took; the debt is forgiven at a twentieth of the time that passes. A peer in debt beyond what
+ * mishaps cost is heard again when it has rested: whatever it offers, and however often, it takes a twentieth of this
+ * host's time and no more. Who asks for a cycle by hand is never kept waiting.
+ */
+import { vainBurstMs, vainRestMaxMs, vainShare, vainSilenceMs } from '../limits.ts';
+import type { Debt } from './state.ts';
+import { changePeer, peerOf, type Turn } from './turn.ts';
+
+/** What is left of a debt. Pure. */
+export function debtAt(debt: Debt, at: number): number {
+  return Math.max(0, debt.ms - Math.max(0, at - debt.at) * vainShare);
+}
+
+/** Until when a peer with this debt is not heard unasked; 0: it is heard. Pure. */
+export function restsUntil({ ms, at }: Debt): number {
+  return ms <= vainBurstMs ? 0 : at + (ms - vainBurstMs) / vainShare;
+}
+
+/** Whether the peer has to rest now. */
+export function rests(turn: Turn, peer: string): boolean {
+  return restsUntil(peerOf(turn, peer).debt) > turn.at;
+}
+
+/** A peer that cost something lately is asked for as much as a careful host would take, not for as much as it announces. */
+export function isDoubted(turn: Turn, peer: string): boolean {
+  return debtAt(peerOf(turn, peer).debt, turn.at) > 0;
+}
+
+/**
+ * Charges what was asked for last. `waited`: nothing came, so that the time was spent waiting and cost hardly anything.
+ */
+export function chargeVain(turn: Turn, peer: string, { waited = false }: { readonly waited?: boolean } = {}): void {
+  const { cycle, debt } = peerOf(turn, peer);
+  if (cycle === undefined) return;
+  const took = Math.max(0, turn.at - cycle.askedAt);
+  const ms = debtAt(debt, turn.at) + (waited ? Math.min(took, vainSilenceMs) : took);
+  const most = vainBurstMs + vainRestMaxMs * vainShare;
+  changePeer(turn, peer, { debt: { ms: Math.min(ms, most), at: turn.at } });
+}

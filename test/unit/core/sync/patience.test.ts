@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { debtAt, restsUntil } from '../../../../src/core/sync/patience.ts';
+import { nextTime } from '../../../../src/core/sync/step.ts';
+import type { LogFetched } from '../../../../src/core/sync/vocabulary.ts';
+import { hashOf, headsOf, hold, short, syncBench, tipOf, type SyncBench } from '../../../lib/sync-world.ts';
+
+const refused: LogFetched = { lines: 0, failure: { code: 'PACK_REFUSED', detail: 'a bomb' } };
+let commits = 0;
+
+/** beta says unasked that it holds another commit. */
+function offer(bench: SyncBench): readonly string[] {
+  commits += 1;
+  const oid = commits.toString(16).padStart(40, '0');
+  return short(bench.tell({ kind: 'nudge', peer: 'beta', heads: headsOf('beta', { beta: { ...tipOf('12'), oid } }) }));
+}
+
+/** And what comes is refused after so long. */
+function refuse(bench: SyncBench, ms: number, fetched = refused): readonly string[] {
+  bench.at += ms;
+  return short(bench.answer('beta', { kind: 'log', log: 'beta', fetched }));
+}
+
+describe('a peer that costs in vain', () => {
+  test('is heard at once as long as it costs no more than a mishap', () => {
+    const bench = syncBench(['beta']);
+    for (let round = 0; round < 4; round += 1) {
+      expect(offer(bench)).toContain('fetch-log beta beta 2');
+      refuse(bench, 200);
+    }
+    expect(nextTime(bench.state)).toBeUndefined();
+  });
+
+  test('then rests: what it says meanwhile is heard once, when it has rested, with the newest of it', () => {
+    const bench = syncBench(['beta']);
+    offer(bench);
+    refuse(bench, 3_000);
+    for (let round = 0; round < 5; round += 1) expect(offer(bench)).toEqual([]);
+    expect(short(bench.tell({ kind: 'schedule', slept: false }))).toEqual([]);
+    expect(short(bench.tell({ kind: 'reconnect', peer: 'beta' }))).toEqual([]);
+    expect(short(bench.pass(39_999))).toEqual(['caught-up']);
+    expect(nextTime(bench.state)).toBe(bench.at + 1);
+    expect(short(bench.pass(1))).toEqual(['heard beta', 'fetch-log beta beta 2']);
+  });
+
+  test('takes a twentieth of the time in the long run and a second at once, however it spreads what it offers', () => {
+    const bench = syncBench(['beta']);
+    let cost = 0;
+    const lasting = 600_000;
+    while (bench.at < lasting) {
+      const started = offer(bench).length > 0 || bench.pass(2).length > 0;
+      if (!started) continue;
+      cost += 70;
+      refuse(bench, 70);
+    }
+    expect(cost).toBeGreaterThan(lasting * 0.045);
+    expect(cost).toBeLessThan(lasting * 0.05 + 1_100);
+  });
+
+  test('never rests longer than five minutes, and is asked at once by whoever asks', () => {
+    const bench = syncBench(['beta']);
+    offer(bench);
+    refuse(bench, 350_000);
+    expect(offer(bench)).toEqual([]);
+    expect(nextTime(bench.state)).toBe(bench.at + 300_000);
+    expect(short(bench.ask(['beta']))).toEqual(['ask-heads beta']);
+  });
+
+  test('delays nobody else', () => {
+    const bench = syncBench(['beta', 'gamma']);
+    offer(bench);
+    refuse(bench, 60_000);
+    const heads = headsOf('gamma', { gamma: tipOf('3') });
+    bench.enrolled.add('gamma');
+    expect(short(bench.tell({ kind: 'nudge', peer: 'gamma', heads }))).toContain('fetch-log gamma gamma 1');
+  });
+
+  test('is doubted while it is in debt: what it may send does not grow with what it announces', () => {
+    const bench = syncBench(['beta']);
+    const doubted = (): unknown => bench.effects.findLast(({ kind }) => kind === 'fetch-log');
+    offer(bench);
+    expect(doubted()).toMatchObject({ doubted: false });
+    refuse(bench, 500);
+    offer(bench);
+    expect(doubted()).toMatchObject({ doubted: true });
+    refuse(bench, 0);
+    bench.at += 20_000;
+    offer(bench);
+    expect(doubted()).toMatchObject({ doubted: false });
+  });
+
+  test('a trust branch without anything new, time after time, is in vain too', () => {
+    const bench = syncBench(['beta']);
+    const answer = { kind: 'trust', answer: { ok: true, value: { added: [], unsupported: [], bad: [] } } } as const;
+    let asked = 0;
+    for (let round = 0; round < 100; round += 1) {
+      const heads = headsOf('beta', {}, hashOf('8'));
+      const trust = { ...heads.trust, oid: round.toString(16).padStart(40, '0') };
+      const effects = short(bench.tell({ kind: 'nudge', peer: 'beta', heads: { ...heads, trust } }));
+      if (effects.length === 0) continue;
+      asked += 1;
+      bench.at += 50;
+      bench.answer('beta', answer);
+    }
+    expect(asked).toBeLessThan(30);
+  });
+
+  test('good lines cost nothing, and silence little', () => {
+    const bench = syncBench(['beta']);
+    offer(bench);
+    refuse(bench, 60_000, { lines: 2 });
+    hold(bench, 'beta', '12');
+    expect(bench.state.peers.get('beta')?.debt.ms).toBe(0);
+    bench.ask(['beta']);
+    bench.heads('beta', { beta: tipOf('123') });
+    refuse(bench, 30_000, { lines: 0, failure: { code: 'TIMEOUT', detail: 'silent' } });
+    expect(bench.state.peers.get('beta')?.debt.ms).toBe(500);
+  });
+});
+
+test('a debt is forgiven with time and never below nothing', () => {
+  expect(debtAt({ ms: 100, at: 1_000 }, 2_000)).toBe(50);
+  expect(debtAt({ ms: 100, at: 1_000 }, 9_000)).toBe(0);
+  expect(debtAt({ ms: 100, at: 1_000 }, 500)).toBe(100);
+  expect(restsUntil({ ms: 1_000, at: 7 })).toBe(0);
+});

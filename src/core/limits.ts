@@ -146,8 +146,9 @@ export const fetchBytesMax: number = 2 * 1_024 ** 3;
  */
 export const fetchDoubtedBytesMax: number = 64 * 1_024 * 1_024;
 export const fetchDoubtedObjectsMax = 150_000;
-/** Bytes that fetching leaves free on the disk, for appends: thousands of them. */
+/** Bytes that fetching leaves free on the disk, for appends: thousands of them; and the part of a small disk. */
 export const fetchReserveBytes: number = 64 * 1_024 * 1_024;
+export const fetchReservePart = 16;
 /**
  * Objects up to which what was fetched is written loose instead of being kept as a pack: about ten commits. Each loose
  * object costs two fsyncs, a pack three in all: 830 objects took 2.0 s loose and 0.3 s as a pack.

@@ -59,7 +59,7 @@ export async function listCommits(
   const { commit, base, commitsMax } = ends;
   const range = base === null ? [commit] : [commit, `^${base}`];
   const listed = await runGit(view, {
-    args: ['rev-list', '--parents', '--topo-order', `--max-count=${commitsMax + 1}`, ...range],
+    args: ['rev-list', '--parents', `--max-count=${commitsMax + 1}`, ...range],
     deadlineMs: ends.deadlineMs,
     alsoOk: [128],
   });

@@ -1,13 +1,5 @@
 /** One log from one peer: plan, fetch, judge, take over. */
-import {
-  fetchBytesMax,
-  fetchCommitsMax,
-  fetchDeadlineMs,
-  fetchLooseObjectsMax,
-  fetchObjectsMax,
-  fetchSlackBytes,
-  segmentSealBytes,
-} from '../core/limits.ts';
+import { fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { HeadsTip, LogTip, SignedLine } from '../core/sync/peer.ts';
 import type { AdmissionFault, LogFetched } from '../core/sync/vocabulary.ts';
@@ -18,6 +10,7 @@ import type { EncodedObject } from '../store/git/object-id.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { writeRewritten } from '../store/log-rewrite.ts';
 import { admitCommit, type Admission } from './admission.ts';
+import { objectsPerLine, packBounds } from './fetch-bounds.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readBranch } from './fork-branch.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
@@ -43,24 +36,13 @@ export interface LogFetch {
   readonly log: string;
   /** What the peer says it holds. */
   readonly offered: HeadsTip;
+  /** It cost something in vain lately: see `packBounds`. */
+  readonly doubted: boolean;
   readonly deadlineMs: number;
 }
 
-/** A line appended alone makes a commit, three folders and a segment; now and then a folder or segment more. */
-const objectsPerLine = 6;
 /** New lines up to which git unpacks what comes at once, and everything is read in process. */
 const looseLinesMax = Math.floor(fetchLooseObjectsMax / objectsPerLine);
-/** Bytes allowed per announced line: four times a full segment, which is what one commit may rewrite. */
-const bytesPerLine = 4 * segmentSealBytes;
-
-/** What so many lines may take as a pack. */
-export function packBounds(lines: number): { readonly bytesMax: number; readonly objectsMax: number } {
-  return {
-    bytesMax: Math.min(fetchBytesMax, lines * bytesPerLine + fetchSlackBytes),
-    objectsMax: Math.min(fetchObjectsMax, lines * objectsPerLine + fetchLooseObjectsMax),
-  };
-}
-
 /**
  * Fetches what is offered, and takes over as much of it as is good. If our copy turns out to be damaged, it is replaced.
  * Throws OperatingError for failures of this machine.
@@ -118,7 +100,7 @@ async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size & {
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'>;
 async function fetchAs(fetch: LogFetch, ours: LogTip | undefined, size: Size): Promise<LogFetched | 'unrelated'> {
   const { form, lines, mend } = size;
-  const bounds = packBounds(lines);
+  const bounds = packBounds(lines, fetch.doubted);
   const fetched = await fetchPack({
     connection: fetch.connection,
     repository: fetch.node.repository,

@@ -2,6 +2,7 @@
 import { fetchIdleMs } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
+import { noRoom, takeRoom } from './fetch-bounds.ts';
 import { fetchReader, printFetchRequest, type FetchStep } from './fetch-v2.ts';
 import { openQuarantine, startIntake, type IntakeForm, type PackIntake, type Quarantine } from './quarantine.ts';
 import { exitFault, type PeerCommand, type PeerConnection } from './ssh-client.ts';
@@ -37,7 +38,18 @@ export interface FetchedPack {
  */
 export async function fetchPack(options: FetchPackOptions): Promise<Result<FetchedPack, FetchPackFault>> {
   // Before the channel: on a full disk it fails, and a channel that nobody reads would stay open.
-  const quarantine = openQuarantine(options.repository, options.alone);
+  const room = takeRoom(options.repository, options.bytesMax);
+  try {
+    const taken = await takeIn({ ...options, bytesMax: room.bytesMax });
+    if (!taken.ok && taken.code === 'TOO_LARGE' && room.short) throw noRoom(options.repository.gitDir);
+    return taken;
+  } finally {
+    room.release();
+  }
+}
+
+async function takeIn(options: FetchPackOptions): Promise<Result<FetchedPack, FetchPackFault>> {
+  const quarantine = openQuarantine(options.repository, options);
   const started = await options.connection
     .start("git-upload-pack '/log'", {
       protocol: 'version=2',

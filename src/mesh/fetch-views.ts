@@ -15,7 +15,8 @@ import type { ObjectReader } from '../store/git/reader.ts';
 import { compareAndSwapRef, viewBranch } from '../store/git/refs.ts';
 import { treeError } from '../store/tree-fault.ts';
 import { listCommits, walkCommits, type CommitChain } from './commit-chain.ts';
-import { packBounds, type SharedState } from './fetch-log.ts';
+import { packBounds } from './fetch-bounds.ts';
+import type { SharedState } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { judgeChain, judgeOther, judgeOwn, type JudgedChain } from './judge-view-chain.ts';
 import { emptyViewBase, readViewBase, type ViewBase, type ViewExtension, type ViewOwner } from './judge-views.ts';
@@ -30,6 +31,8 @@ export interface ViewsFetch {
   readonly shared: SharedState;
   readonly connection: PeerConnection;
   readonly offered: ReadonlyMap<string, ViewTip>;
+  /** It cost something in vain lately: see `packBounds`. */
+  readonly doubted: boolean;
   readonly deadlineMs: number;
 }
 
@@ -89,7 +92,7 @@ async function fetchAs(
 ): Promise<ViewFetched | 'unrelated'> {
   const { node, connection, offer, views, owner } = fetch;
   const deadlineMs = Math.min(fetchDeadlineMs, fetch.deadlineMs);
-  const bounds = packBounds(lines);
+  const bounds = packBounds(lines, fetch.doubted);
   const fetched = await fetchPack({
     connection,
     repository: node.repository,

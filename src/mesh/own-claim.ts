@@ -12,7 +12,8 @@ import type { OwnVerdict } from '../core/sync/vocabulary.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
 import { admitCommit, type Admission } from './admission.ts';
-import { keep, packBounds, type LogFetch } from './fetch-log.ts';
+import { packBounds } from './fetch-bounds.ts';
+import { keep, type LogFetch } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readBranch, readOurLine } from './fork-branch.ts';
 import { worldOf } from './node.ts';
@@ -32,7 +33,7 @@ export async function judgeOwnClaim(fetch: LogFetch): Promise<OwnVerdict> {
     haves: ours === undefined || node.damage?.of(log) === true ? [] : [ours.oid],
     form: 'pack',
     alone: node.damage?.of(log) === true,
-    ...packBounds(offered.seq),
+    ...packBounds(offered.seq, fetch.doubted),
     deadlineMs,
   });
   if (!fetched.ok) {

@@ -8,6 +8,7 @@ import { fetchDeadlineMs } from '../core/limits.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { isOutOfRoom, lastLine, startChild, type RunningChild } from '../store/child.ts';
 import { diskError, diskFullHint, isOperatingError, OperatingError, printable, restoreHint } from '../store/errors.ts';
+import { childHeapBytes } from './fetch-bounds.ts';
 import { gitRequest, throughQuarantine, type ObjectView, type Repository } from '../store/git/repository.ts';
 
 /** A folder of objects that are not trusted yet. */
@@ -40,10 +41,13 @@ export interface PackIntake {
 let counter = 0;
 
 /**
- * Makes an empty quarantine in the folder that the start-up sweep empties. `alone`: our own objects are not seen from it.
- * Errors: `DISK_FAILED`, `DISK_FULL`.
+ * Makes an empty quarantine in the folder that the start-up sweep empties, for a pack of so many objects. `alone`: our own
+ * objects are not seen from it. Errors: `DISK_FAILED`, `DISK_FULL`.
  */
-export function openQuarantine(repository: Repository, alone = false): Quarantine {
+export function openQuarantine(
+  repository: Repository,
+  { objectsMax, alone = false }: { readonly objectsMax: number; readonly alone?: boolean | undefined },
+): Quarantine {
   counter += 1;
   const objectDir = join(repository.gitDir, 'quarantine', `${process.pid}-${counter}`);
   try {
@@ -52,8 +56,10 @@ export function openQuarantine(repository: Repository, alone = false): Quarantin
     rmSync(objectDir, { recursive: true, force: true });
     throw diskError(error, 'make quarantine', objectDir);
   }
+  const seen = throughQuarantine(repository, objectDir);
+  const heapBytesMax = childHeapBytes(objectsMax);
   return {
-    view: alone ? { gitDir: repository.gitDir, objectDir, alternates: [] } : throughQuarantine(repository, objectDir),
+    view: { ...seen, ...(alone ? { alternates: [] } : {}), heapBytesMax },
     remove: () => rmSync(objectDir, { recursive: true, force: true }),
   };
 }
@@ -75,10 +81,10 @@ export function startIntake(quarantine: Quarantine, form: IntakeForm, bounds: In
     '-c',
     setting,
   ]);
-  const { args, env } = gitRequest(quarantine.view, { args: [...settings, ...verb] });
+  const { command, args, env } = gitRequest(quarantine.view, { args: [...settings, ...verb] });
   const child = startChild({
     command: 'sh',
-    args: ['-c', `ulimit -t ${cpuSecondsMax}; exec git "$@"`, 'sh', ...args],
+    args: ['-c', `ulimit -t ${cpuSecondsMax}; exec "$@"`, 'sh', command, ...args],
     env: {
       ...env,
       GIT_ALLOC_LIMIT: String(allocationBytes + allocationBytesPerObject * (form === 'pack' ? bounds.objectsMax : 0)),

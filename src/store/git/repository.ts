@@ -13,6 +13,8 @@ export interface ObjectView {
   readonly gitDir: string;
   readonly objectDir: string;
   readonly alternates: readonly string[];
+  /** Bytes that a git child may allocate while it looks at objects that are not trusted yet. */
+  readonly heapBytesMax?: number;
 }
 
 /** A bare repository on disk, and the seam through which it is written. */
@@ -176,13 +178,22 @@ export interface GitCall extends Pick<ChildRequest, 'input' | 'deadlineMs' | 'ou
 /** The full request of a git call in a view: which repository, which objects. For `startChild` and `runChild`. */
 export function gitRequest(view: ObjectView, call: GitCall): ChildRequest {
   const { args, alsoOk: _, env, ...rest } = call;
+  const words = ['--git-dir', view.gitDir, ...args];
   return {
-    command: 'git',
-    args: ['--git-dir', view.gitDir, ...args],
+    ...(view.heapBytesMax === undefined ? { command: 'git', args: words } : withinHeap(view.heapBytesMax, words)),
     env: { ...viewEnvironment(view), ...env },
     deadlineMs: childDeadlineMs,
     ...rest,
   };
+}
+
+/**
+ * git under a bound of the system on all that it allocates. Its own bounds are on one allocation, and its caches grow to
+ * 96 MiB. Where the shell knows no such bound, there is none.
+ */
+function withinHeap(bytesMax: number, words: readonly string[]): Pick<ChildRequest, 'command' | 'args'> {
+  const script = `ulimit -d ${Math.ceil(bytesMax / 1_024)} 2>/dev/null; exec git -c core.deltaBaseCacheLimit=8m "$@"`;
+  return { command: 'sh', args: ['-c', script, 'git', ...words] };
 }
 
 /**

@@ -10,7 +10,7 @@ import { startClients, type Clients } from './lib/clients.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { formMesh, layHost, type CtlResult, type TestHost } from './lib/hosts.ts';
 import { until } from './lib/live-mesh.ts';
-import { killProcess, pause, processesMentioning } from './lib/process.ts';
+import { killProcess, pause, processesMentioning, type DrillProcess } from './lib/process.ts';
 import { mayMount, mountSmallDisk, runInNamespace, type SmallDisk } from './lib/small-disk.ts';
 
 export const name = 'disk-full';
@@ -27,6 +27,8 @@ const healMs = 30_000;
 /** More than one commit takes, less than the bulk path writes: where it runs out is different each time. */
 const leaveMax = 400_000;
 const bulkEvents = 2_100;
+/** Exit code of a process that was ended by SIGKILL: by this drill. */
+const killed = 137;
 
 interface Scene {
   readonly disk: SmallDisk;
@@ -74,7 +76,13 @@ async function setUp(context: DrillContext): Promise<Scene> {
   // Children of a memd are in groups of their own.
   context.onCleanup(() => processesMentioning(disk.folder).forEach(killProcess));
   context.step(`alpha on an ordinary disk, full on ${disk.kind} of ${diskBytes / 1_048_576} MiB; memd on both`);
-  const common = { started: context.adopt, sync: everyTwoSeconds };
+  const started = (memd: DrillProcess): void => {
+    context.adopt(memd);
+    void memd.ended.then((code) => {
+      if (code !== killed) context.step(`a memd ended by itself, exit ${code}:\n${memd.said()}`);
+    });
+  };
+  const common = { started, sync: everyTwoSeconds };
   const alpha = await layHost({ ...common, folder, name: 'alpha' });
   const environment = {
     XDG_CONFIG_HOME: path.join(folder, 'config-full'),
@@ -161,11 +169,14 @@ async function requireReadable(context: DrillContext, host: TestHost, when: stri
 }
 
 /** SIGKILL and a start on the full disk, and commands without memd. */
-async function startOnIt(context: DrillContext, { full, alpha }: Scene): Promise<void> {
+async function startOnIt(context: DrillContext, { disk, full, alpha }: Scene): Promise<void> {
   context.step('memd is killed and started again on the full disk');
   await full.halt();
   await requireReadable(context, full, 'memd is gone');
+  // Who closed the database last gave back the room of its journal.
+  disk.fill();
   await full.start();
+  disk.fill();
   await requireReadable(context, full, 'memd was started on it');
   await requireAlarm(context, full);
   context.check((await alpha.ctl('fetch')).stdout.includes('full: up'), 'a host that started full is not served from');

@@ -74,9 +74,9 @@ function unmount(folder: string): void {
   throw new Error(`${folder} cannot be unmounted`);
 }
 
-/** Writes until the file system says that it is full, in smaller and smaller pieces; then gives `leave` bytes back. */
+/** Adds until the file system says that it is full, in smaller and smaller pieces; then gives `leave` bytes back. */
 function takeRoom(file: string, leave: number): void {
-  const descriptor = openSync(file, 'w');
+  const descriptor = openSync(file, 'a');
   for (const size of [1_048_576, 65_536, 4_096, 1]) {
     try {
       for (;;) writeSync(descriptor, Buffer.alloc(size));

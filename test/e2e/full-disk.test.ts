@@ -46,6 +46,7 @@ async function requireReadable(host: BenchHost): Promise<void> {
   expect(await host.json('recall', 'lesson/n1')).toMatchObject({ status: 'served' });
   expect((await host.ctl('log', '--limit', '3')).code).toBe(0);
   expect((await host.ctl('parks')).code).toBe(0);
+  expect((await host.ctl('index')).stdout).toContain('rule 1');
   expect((await host.ctl('verify')).code).toBe(0);
   expect((await host.ctl('status')).code).toBe(0);
 }

@@ -210,7 +210,8 @@ export interface ApiMethods {
   place: { params: { host: string; seq?: number }; result: PlaceJson };
   parks: { params: Record<string, never>; result: { parks: readonly ParkJson[] } };
   status: { params: Record<string, never>; result: StatusJson };
-  index: { params: { audience?: string }; result: { path: string; markdown: string; json: string } };
+  /** `path`: null while the files cannot be written. */
+  index: { params: { audience?: string }; result: { path: string | null; markdown: string; json: string } };
   /** What a host believed at an instant: `at` is an ISO time of UTC. */
   replay: {
     params: { at: string; host?: string; subject?: string; scope?: string; index?: boolean; audience?: string };

@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 import { importKinds } from '../../agent/import/types.ts';
 import { readState } from '../../core/fold/fold.ts';
-import { viewNames } from '../../core/views/render.ts';
 import {
   foundEventsMax,
   lineBytesMax,
@@ -16,8 +15,6 @@ import {
 } from '../../core/limits.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { isOperatingError } from '../../store/errors.ts';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from '../engine.ts';
 import { restoreBackup } from '../backup/restore.ts';
@@ -37,7 +34,7 @@ import { show } from '../queries/show.ts';
 import { status } from '../queries/status.ts';
 import { verify } from '../queries/verify.ts';
 import { blame, why } from '../queries/why.ts';
-import { viewsStand } from '../queries/view-edits.ts';
+import { readIndex } from '../queries/index-text.ts';
 import { tryNotifiers } from '../notify/start.ts';
 import { listPurges, purgeWarnings } from '../purge/purge-list.ts';
 import { planPurge, purgedJson } from '../purge/purge-plan.ts';
@@ -303,30 +300,6 @@ function requireHost(engine: Engine, of: string): void {
     hint: `hosts: ${[...hosts.keys()].join(', ')}; a subject has a slash`,
     exit: 7,
   });
-}
-
-async function readIndex(engine: Engine, { audience = 'operator' }: Params<'index'>): Promise<Answer<'index'>> {
-  const { audiences } = engine.charter();
-  if (!audiences.has(audience)) {
-    throw new Refusal({
-      code: 'AUDIENCE_UNKNOWN',
-      message: `there is no audience ${audience} in this mesh`,
-      hint: `known: ${[...audiences.keys()].join(', ')}`,
-      exit: 7,
-    });
-  }
-  const { beliefs, home } = engine;
-  await beliefs.settle();
-  if (!viewsStand(home, audience)) {
-    beliefs.touchFiles();
-    await beliefs.settle();
-  }
-  const fault = beliefs.fileFault();
-  if (fault !== undefined) throw fault;
-  const [markdown, json] = viewNames;
-  const folder = join(home.views, audience);
-  const path = join(folder, markdown);
-  return { path, markdown: readFileSync(path, 'utf8'), json: readFileSync(join(folder, json), 'utf8') };
 }
 
 async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<Answer<'fetch'>> {

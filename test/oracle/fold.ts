@@ -182,7 +182,8 @@ export function judge(charter: OracleCharter, lines: readonly OracleLine[]): Jud
     const same = all.filter((other) => other.key === ev.key && other.subject === ev.subject);
     const signedLive = same.filter((s) => s.level === 2 && takesPart(s) && !bySigned(s) && s.purge === undefined);
     const saying = signedLive.filter((s) => ['*', scope].includes(s.scope));
-    return ev.level < 2 && same.some(bySigned) && saying.length === 0; // R4.3
+    const purged = same.some((other) => other.purge !== undefined && other.held === null);
+    return ev.level < 2 && (purged || same.some(bySigned)) && saying.length === 0; // R4.3
   };
 
   // R3, pass 2

@@ -112,6 +112,38 @@ describe('T5: purged events', () => {
     expect(purged(world, wrong, 'unsigned').view(again)).toMatchObject({ status: 'parked', reason: 'WITHDRAWN_KEY' });
   });
 
+  test('E8: what was purged is not served because somebody says it again, however late; another claim is', () => {
+    const world = newWorld();
+    const leak = world.say('alpha', 'assert', 'note/one', { value: 'hunter2' });
+    const again = world.say('beta', 'assert', 'note/one', { value: 'hunter2' });
+    const narrow = world.say('beta', 'assert', 'note/one', { value: 'hunter2', scope: 'web' });
+    const { view, record } = purged(world, leak, 'unsigned');
+    for (const id of [again, narrow]) expect(view(id)).toMatchObject({ status: 'parked', reason: 'WITHDRAWN_KEY' });
+    expect(record('note/one')).toMatchObject({ status: 'parked', counts: { purged: 1 } });
+    const edit = world.say('beta', 'assert', 'note/one', { value: 'changed', supersedes: [leak] });
+    const after = purged(world, leak, 'unsigned');
+    expect(after.record('note/one')).toMatchObject({ status: 'served', served: edit });
+    expect(after.view(again)).toMatchObject({ status: 'parked' });
+    const signed = world.say('beta', 'assert', 'note/two', { value: 'hunter2' }, { sign: 'craig' });
+    expect(purged(world, leak, 'unsigned').view(signed).status, 'of another subject').toBe('served');
+  });
+
+  test('E8: a signer may say again what was purged', () => {
+    const world = newWorld();
+    const leak = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const again = world.say('beta', 'assert', 'note/one', { value: 'v1' }, { sign: 'craig' });
+    expect(purged(world, leak, 'unsigned').record('note/one')).toMatchObject({ status: 'served', served: again });
+  });
+
+  test('a purged event that no log of its host proves takes no word away from others', () => {
+    const world = newWorld();
+    const leak = world.say('alpha', 'assert', 'note/one', { value: 'v1' });
+    const again = world.say('beta', 'assert', 'note/one', { value: 'v1' });
+    const charter = charterPurging(world, leak, 'unsigned');
+    const lines = world.lines.filter(({ id }) => id !== leak);
+    expect(beliefsOf({ lines }, charter).view(again).status).toBe('served');
+  });
+
   test('a purged revision does not stand: what it replaced is served again', () => {
     const world = newWorld();
     const old = world.say('alpha', 'assert', 'note/one', { value: 'v1' });

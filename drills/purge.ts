@@ -182,10 +182,7 @@ async function requireGone(context: DrillContext, mesh: Mesh, leak: Leak): Promi
   context.check(named !== undefined, `status names delta: ${warnings.join('; ')}`);
   context.evidence(named);
   for (const to of ['beta', 'gamma'] as const) requireNotServed(context, mesh, { to, objects: leak.objects });
-  await until(
-    'the four believe the same',
-    async () => new Set((await Promise.all(here.map(statusOf))).map(({ root }) => root)).size === 1,
-  );
+  await until('the four believe the same', () => haveOneRoot(here));
   await rootsOf(context, here);
 }
 
@@ -265,22 +262,27 @@ async function comeBack(context: DrillContext, { by, all }: Mesh, { id }: Leak):
   const { peers } = await statusOf(by.alpha);
   const delta = peers.find(({ host }) => host === 'delta');
   context.check(delta?.state === 'up', `delta is not refused: ${delta?.state} ${delta?.reason ?? ''}`);
-  await requireOneAnswer(context, all);
+  await requireOneAnswer(context, all, same.id);
 }
 
-/** What delta said late is the same question on every host, and never what was purged. */
-async function requireOneAnswer(context: DrillContext, all: readonly TestHost[]): Promise<void> {
-  await until(
-    'everybody believes the same',
-    async () => new Set((await Promise.all(all.map(statusOf))).map(({ root }) => root)).size === 1,
-  );
-  const answers = await Promise.all(
-    all.map(async (host) => JSON.parse((await host.ctl('recall', subject, '--json')).stdout) as { status: string }),
-  );
-  const [first] = answers;
-  context.check(new Set(answers.map(({ status }) => status)).size === 1, 'one answer everywhere');
-  context.evidence(`the two late claims of delta: ${first?.status} on all five hosts`);
+/** E8: what delta said again is parked against the purge, on every host; its edit, which says something else, is served. */
+async function requireOneAnswer(context: DrillContext, all: readonly TestHost[], again: string): Promise<void> {
+  await until('everybody believes the same', () => haveOneRoot(all));
+  for (const host of all) {
+    const { stdout } = await host.ctl('recall', subject, '--json');
+    const { status, claim } = JSON.parse(stdout) as { status: string; claim?: { value?: string } };
+    context.check(status === 'served' && claim?.value === 'gate-ten', `${host.name} serves the edit: ${stdout}`);
+    const shown = JSON.parse((await host.ctl('show', again, '--json')).stdout) as { status: string; reason: string };
+    const parked = shown.status === 'parked' && shown.reason === 'WITHDRAWN_KEY';
+    context.check(parked, `${host.name} parks what was said again: ${shown.status} ${shown.reason}`);
+  }
+  context.evidence('what delta said again is parked (WITHDRAWN_KEY) on all five, its edit is served');
   await rootsOf(context, all);
+}
+
+async function haveOneRoot(hosts: readonly TestHost[]): Promise<boolean> {
+  const all = await Promise.all(hosts.map(statusOf));
+  return new Set(all.map(({ root }) => root)).size === 1;
 }
 
 async function restoreOld(context: DrillContext, { by, all }: Mesh, { id }: Leak): Promise<void> {
@@ -295,10 +297,7 @@ async function restoreOld(context: DrillContext, { by, all }: Mesh, { id }: Leak
     'it is gone again',
     async () => existsSync(join(by.delta.home, 'purged.json')) && (await listedOn(by.delta, id)).done,
   );
-  await until(
-    'everybody believes the same',
-    async () => new Set((await Promise.all(all.map(statusOf))).map(({ root }) => root)).size === 1,
-  );
+  await until('everybody believes the same', () => haveOneRoot(all));
   for (const host of all) requireClean(context, host);
   await rootsOf(context, all);
   for (const host of all) {

@@ -1,9 +1,5 @@
 /** Moving what was admitted from a quarantine into our repository, durably, before any branch may point at it. */
-import { closeSync, constants, openSync, readdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
-import { assert } from '../crypto/result.ts';
-import { syncDirectories } from '../store/disk.ts';
-import { diskError } from '../store/errors.ts';
+import { adoptPacks } from '../store/git/adopt-pack.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import { writeObjects } from '../store/git/objects.ts';
 import type { Repository } from '../store/git/repository.ts';
@@ -18,32 +14,6 @@ export async function takeOver(
   quarantine: Quarantine,
   objects: readonly EncodedObject[] | 'pack',
 ): Promise<void> {
-  if (objects === 'pack') await movePack(repository, join(quarantine.view.objectDir, 'pack'));
+  if (objects === 'pack') await adoptPacks(repository, quarantine.view.objectDir);
   else await writeObjects(repository, objects);
-}
-
-async function movePack(repository: Repository, from: string): Promise<void> {
-  const to = join(repository.objectDir, 'pack');
-  const names = readdirSync(from).filter((name) => /^pack-[0-9a-f]{40}\.(pack|idx|rev)$/.test(name));
-  assert(
-    names.some((name) => name.endsWith('.idx')),
-    'index-pack leaves a pack with its index',
-  );
-  const indexLast = names.toSorted((left, right) => Number(left.endsWith('.idx')) - Number(right.endsWith('.idx')));
-  try {
-    await Promise.all(names.map((name) => syncFile(repository, join(from, name))));
-    for (const name of indexLast) renameSync(join(from, name), join(to, name));
-  } catch (error) {
-    throw diskError(error, 'take over a pack from', from);
-  }
-  await syncDirectories(repository.disk, [to]);
-}
-
-async function syncFile({ disk }: Repository, file: string): Promise<void> {
-  const descriptor = openSync(file, constants.O_RDONLY);
-  try {
-    await disk.syncFile(descriptor, file);
-  } finally {
-    closeSync(descriptor);
-  }
 }

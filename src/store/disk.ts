@@ -88,8 +88,8 @@ function removeFile(file: string): boolean {
 export const realDisk: Disk = {
   createFile,
   syncFile: fsync,
-  closeFile: fs.closeSync,
-  rename: fs.renameSync,
+  closeFile: (descriptor) => fs.closeSync(descriptor),
+  rename: (from, to) => fs.renameSync(from, to),
   makeDirectory,
   syncDirectory,
   removeFile,

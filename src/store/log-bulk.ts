@@ -1,22 +1,21 @@
 /**
  * Bulk append: thousands of lines as one commit through `git fast-import`, which makes one pack instead of thousands of
  * loose files. It works on a temporary ref: fast-import has no true compare-and-swap, and a child that outlives a killed
- * daemon must not move a branch. The pack is made durable here, folders included, before the branch moves.
+ * daemon must not move a branch; and in an object folder of its own. The pack is moved in and made durable here, folders
+ * included, before the branch moves.
  */
 
 import { randomBytes } from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
 import { bulkDeadlineMs } from '../core/limits.ts';
 import { planSegments, segmentPath } from '../core/segments.ts';
 import { assert } from '../crypto/result.ts';
 import { utf8Bytes } from '../crypto/text.ts';
 import { failedChild, startChild, type RunningChild } from './child.ts';
-import { syncDirectories } from './disk.ts';
 import { OperatingError } from './errors.ts';
+import { adoptPacks, makeObjectFolder, removeObjectFolder } from './git/adopt-pack.ts';
 import { isOid } from './git/object-id.ts';
 import { compareAndSwapRef, removeTemporaryRef } from './git/refs.ts';
-import { gitRequest, type Repository } from './git/repository.ts';
+import { gitRequest, throughQuarantine } from './git/repository.ts';
 import {
   commitMessage,
   commitSeconds,
@@ -59,18 +58,22 @@ export async function appendThroughImport(
   batches: LineBatches,
 ): Promise<{ state: WriterState; lines: number }> {
   const { repository, branch } = context;
-  const before = new Set(listPacks(repository));
-  const temporaryRef = `refs/memd/bulk-${randomBytes(8).toString('hex')}`;
-  const child = startChild(gitRequest(repository, { args: importArgs, deadlineMs: bulkDeadlineMs }));
+  const name = `bulk-${randomBytes(8).toString('hex')}`;
+  const temporaryRef = `refs/memd/${name}`;
+  // A fast-import that finds no room, or is killed, leaves its temporary pack: here it goes with the folder.
+  const folder = makeObjectFolder(repository, name);
+  const view = throughQuarantine(repository, folder);
+  const child = startChild(gitRequest(view, { args: importArgs, deadlineMs: bulkDeadlineMs }));
   try {
     const fed = await feedLines(context, { state, batches, child, temporaryRef });
     const oid = await finish(child);
-    await syncPacks(repository, before);
+    await adoptPacks(repository, folder);
     await compareAndSwapRef(repository, { ref: branch.ref, expected: state.oid, next: oid });
     return { state: await readWriterState(repository, branch), lines: fed };
   } finally {
     child.kill();
     await child.done.catch(() => undefined);
+    removeObjectFolder(folder);
     removeTemporaryRef(repository, temporaryRef);
   }
 }
@@ -160,27 +163,4 @@ async function finish(child: RunningChild): Promise<string> {
   if (result.code !== 0) throw failedChild({ command: 'git', args: ['fast-import'] }, result);
   if (!isOid(oid)) throw new OperatingError('CHILD_FAILED', 'git fast-import: gave no commit id');
   return oid;
-}
-
-function listPacks(repository: Repository): string[] {
-  const folder = path.join(repository.objectDir, 'pack');
-  return fs.readdirSync(folder).filter((name) => /^pack-[0-9a-f]{40,64}\.(pack|idx|rev)$/.test(name));
-}
-
-/** Makes the new pack durable. If its name existed before (same content), every pack is flushed: it may be a crash's. */
-async function syncPacks(repository: Repository, before: ReadonlySet<string>): Promise<void> {
-  const folder = path.join(repository.objectDir, 'pack');
-  const all = listPacks(repository);
-  const fresh = all.filter((name) => !before.has(name));
-  for (const name of fresh.length > 0 ? fresh : all) await syncPath(repository, path.join(folder, name));
-  await syncDirectories(repository.disk, [folder, repository.objectDir]);
-}
-
-async function syncPath(repository: Repository, file: string): Promise<void> {
-  const descriptor = fs.openSync(file, fs.constants.O_RDONLY);
-  try {
-    await repository.disk.syncFile(descriptor, file);
-  } finally {
-    fs.closeSync(descriptor);
-  }
 }

@@ -2,6 +2,7 @@
 import type { Charter } from '../core/trust/charter.ts';
 import type { OperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
+import { foreignParts, foreignText, ownerHint } from '../store/ownership.ts';
 import type { Engine, ListenPorts, LocalFault } from './engine.ts';
 import { writeIdentity, type Identity } from './identity.ts';
 import { revocationFaults } from './own/revoked-host.ts';
@@ -43,10 +44,31 @@ export function listenState(): {
 
 /** What is wrong with this host in the mesh, and with its branch `trust`. */
 export function localFaults(
-  { identity, trust }: { readonly identity: Identity; readonly trust: TrustState },
+  {
+    home,
+    readOnly,
+    identity,
+    trust,
+  }: {
+    readonly home: Home;
+    readonly readOnly: OperatingError | undefined;
+    readonly identity: Identity;
+    readonly trust: TrustState;
+  },
   charter: Charter,
 ): readonly LocalFault[] {
-  return [...revocationFaults(charter, identity.host), ...unreadableOps(trust)];
+  return [
+    ...(readOnly === undefined ? [] : [{ kind: readOnly.code, detail: readOnly.message }]),
+    ...ownerFaults(home),
+    ...revocationFaults(charter, identity.host),
+    ...unreadableOps(trust),
+  ];
+}
+
+/** It was ours when memd started: git refuses to serve it from now on, and the next start refuses it too. */
+function ownerFaults(home: Home): readonly LocalFault[] {
+  const [first] = foreignParts(home);
+  return first === undefined ? [] : [{ kind: 'WRONG_OWNER', detail: `${foreignText(first)}; ${ownerHint(home)}` }];
 }
 
 /** Found when the home was opened; what is admitted afterwards was read before it was written. */

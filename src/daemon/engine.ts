@@ -13,6 +13,9 @@ import { openRepository, prepareRepository, type Repository } from '../store/git
 import { OperatingError } from '../store/errors.ts';
 import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
 import { openHome, type Home } from '../store/home.ts';
+import { readOnlyFault } from '../store/disk-room.ts';
+import { requireOwned } from '../store/ownership.ts';
+import { readingHome } from '../store/read-only-home.ts';
 import { readKeys, type HostKeys } from '../store/keys.ts';
 import { sweepHome } from '../store/sweep.ts';
 import type { AppendedJson } from './api/api-types.ts';
@@ -126,22 +129,19 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const identity = readIdentity(home);
   const meshId = identity.mesh;
   if (meshId === null) throw notEnrolled(identity.host);
-  // A command that is at work is soon done; commands without memd wait for each other themselves, asking for memd meanwhile.
-  const lock = options.daemon
-    ? await lockHomeSoon(home, {
-        program: 'memd',
-        onWait: (owner) => options.log?.info({ owner }, 'waits for whoever is at work in this home'),
-      })
-    : lockHome(home, { program: 'memctl', now: new Date() });
+  requireOwned(home);
+  const { lock, readOnly } = await holdHome(home, options);
   try {
     const repository = openRepository(home.repository);
-    const removed = sweepHome(lock);
-    if (removed.length > 0) options.log?.info({ removed }, 'removed what a crash left');
-    await prepareRepository(repository);
+    if (readOnly === undefined) {
+      const removed = sweepHome(lock);
+      if (removed.length > 0) options.log?.info({ removed }, 'removed what a crash left');
+      await prepareRepository(repository);
+    }
     const trust = await readTrustState(repository, meshId);
     requireGenesis(trust, meshId);
     const machine = await openMachine(home, identity.host);
-    const engine = assemble({ options, home, identity, meshId, lock, repository, trust, machine });
+    const engine = assemble({ options, home: lock.home, readOnly, identity, meshId, lock, repository, trust, machine });
     // A crash came between the op and its end, or the disk was full.
     await engine.purger.carryOut(options.progress ?? (() => undefined));
     return engine;
@@ -149,6 +149,27 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     lock.release();
     throw error;
   }
+}
+
+/**
+ * The home for this process alone. On a read-only disk memctl reads without it, since nobody can write there; memd does not
+ * start. Errors: as `lockHome`, `DISK_READ_ONLY`.
+ */
+async function holdHome(
+  home: Home,
+  { daemon, log }: EngineOptions,
+): Promise<{ readonly lock: HomeLock; readonly readOnly: OperatingError | undefined }> {
+  const readOnly = readOnlyFault(home);
+  if (readOnly !== undefined) {
+    if (daemon) throw readOnly;
+    return { lock: readingHome(home), readOnly };
+  }
+  // A command that is at work is soon done; commands without memd wait for each other themselves, asking for memd meanwhile.
+  const onWait = (owner: unknown): void => void log?.info({ owner }, 'waits for whoever is at work in this home');
+  const lock = daemon
+    ? await lockHomeSoon(home, { program: 'memd', onWait })
+    : lockHome(home, { program: 'memctl', now: new Date() });
+  return { lock, readOnly };
 }
 
 /** A trust branch that was lost reads like one that never was, and a mesh without a charter would take nobody's word. */
@@ -159,9 +180,15 @@ function requireGenesis({ set }: TrustState, meshId: string): void {
   });
 }
 
+function requireWritable({ readOnly }: Parts): void {
+  if (readOnly !== undefined) throw readOnly;
+}
+
 interface Parts {
   readonly options: EngineOptions;
   readonly home: Home;
+  /** Why nothing is written; then `home` only looks like the real one. */
+  readonly readOnly: OperatingError | undefined;
   readonly identity: Identity;
   readonly meshId: string;
   readonly lock: HomeLock;
@@ -195,7 +222,12 @@ function assemble(parts: Parts): Engine {
       return self.now();
     },
     charter: () => trust().charter,
+    admitTrust: async (...args) => {
+      requireWritable(parts);
+      return live.admitTrust(...args);
+    },
     append: async (transaction, how) => {
+      requireWritable(parts);
       await ownLogKnown(how?.offline === true || offline);
       return queue.submit(transaction).catch((error: unknown) => {
         disk.noted(error);
@@ -204,7 +236,10 @@ function assemble(parts: Parts): Engine {
     },
     writeAgain: () => writeAgain({ ...live, keeper, machine: parts.machine, log, disk }),
     rememberSigner: self.rememberSigner,
-    rebuild: (said, damage) => rebuildHome({ queue, beliefs, purger }, said, damage),
+    rebuild: async (said, damage) => {
+      if (damage === undefined) requireWritable(parts);
+      return rebuildHome({ queue, beliefs, purger }, said, damage);
+    },
     alone: (work) => queue.alone(work),
     faults: () =>
       [
@@ -235,7 +270,13 @@ function openLive(parts: Parts): Live {
   const keys = (): HostKeys => keyring;
   const viewTip = (): ViewTip | undefined => journal.tips.get(host);
   const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip });
-  const targets = openTargets({ targets: config?.targets ?? [], home: home.dir, beliefs, daemon, log });
+  const targets = openTargets({
+    targets: parts.readOnly === undefined ? (config?.targets ?? []) : [],
+    home: home.dir,
+    beliefs,
+    daemon,
+    log,
+  });
   const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);
   const { peerBook } = keeper;
   const addressesOf = addressBook({ config, peerBook, charter: () => current.charter });

@@ -7,7 +7,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { childDeadlineMs, childOutputBytesMax, childPipesMs, childStderrBytesMax } from '../core/limits.ts';
-import { diskFullHint, OperatingError, printable, systemCode } from './errors.ts';
+import { diskFullHint, OperatingError, printable, readOnlyHint, systemCode } from './errors.ts';
 
 /** What the parent's environment may hand on; everything else, and so every `GIT_*` and agent variable, stays out. */
 const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'LD_LIBRARY_PATH'] as const;
@@ -196,9 +196,11 @@ export function failedChild(
 ): OperatingError {
   const said = lastLine(result.stderr);
   const message = `${commandLine(request)}: exit code ${result.code}${said === '' ? '' : `: ${said}`}`;
-  return isOutOfRoom(result.stderr)
-    ? new OperatingError('DISK_FULL', message, { hint: diskFullHint })
-    : new OperatingError('CHILD_FAILED', message);
+  if (isOutOfRoom(result.stderr)) return new OperatingError('DISK_FULL', message, { hint: diskFullHint });
+  // In the C locale, which every child has.
+  if (result.stderr.includes('Read-only file system'))
+    return new OperatingError('DISK_READ_ONLY', message, { hint: readOnlyHint });
+  return new OperatingError('CHILD_FAILED', message);
 }
 
 /** Whether a child failed for want of room on a disk. Pure. */

@@ -5,6 +5,7 @@
  */
 
 import fs from 'node:fs';
+import path from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../crypto/result.ts';
 import {
@@ -24,7 +25,8 @@ import {
   type TableName,
 } from './database-rows.ts';
 import { openWordIndex, reasonKinds, type WordHits, type WordIndex, type WordTable } from './word-index.ts';
-import { diskError, OperatingError, systemCode } from './errors.ts';
+import { isReadOnly } from './disk-room.ts';
+import { diskError, OperatingError, readOnlyHint, systemCode } from './errors.ts';
 
 /** Why `openDatabase` started from an empty file. `missing` is the ordinary first start. */
 export type RebuildReason = 'missing' | 'older schema' | 'newer schema' | 'damaged' | 'purged';
@@ -189,6 +191,12 @@ function databaseError(error: unknown, file: string): OperatingError {
     return new OperatingError('DISK_FULL', `cannot write ${file}: the disk is full`, {
       cause: error,
       hint: 'free some space, then try again',
+    });
+  // A directory that takes no files reads as one that cannot be opened.
+  if (code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && isReadOnly(path.dirname(file))))
+    return new OperatingError('DISK_READ_ONLY', `cannot write ${file}: the disk is read-only`, {
+      cause: error,
+      hint: readOnlyHint,
     });
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') return damagedDatabase(file, 'file', code);
   if (code.startsWith('SQLITE_'))

@@ -2,11 +2,11 @@
  * Whether a home can be written. What a file system says of its free space is not the whole truth (quotas, blocks kept for
  * root, no file numbers left), so where little is left it is tried.
  */
-import { statfsSync } from 'node:fs';
+import { accessSync, constants, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { diskRoomBytesMin, diskTrialBytes } from '../core/limits.ts';
 import { realDisk, type Disk } from './disk.ts';
-import { diskError, type OperatingError } from './errors.ts';
+import { diskError, OperatingError, readOnlyHint, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
 
 /** File numbers that are left below which it is tried. */
@@ -30,6 +30,29 @@ export function isShort(home: Pick<Home, 'dir'>): boolean {
   } catch {
     return true;
   }
+}
+
+/** True for a file system that is mounted read-only. Asks and writes nothing. */
+export function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch (error) {
+    return systemCode(error) === 'EROFS';
+  }
+}
+
+/** DISK_READ_ONLY for a home that lies on such a file system. */
+export function readOnlyFault(home: Pick<Home, 'dir' | 'repository'>): OperatingError | undefined {
+  const folder = [home.dir, home.repository].find(isReadOnly);
+  if (folder === undefined) return undefined;
+  return new OperatingError(
+    'DISK_READ_ONLY',
+    `${folder} is on a file system that is mounted read-only: nothing is written`,
+    {
+      hint: readOnlyHint,
+    },
+  );
 }
 
 /** Writes a small file and removes it. @returns why that failed; undefined: there is room. Leaves nothing behind. */

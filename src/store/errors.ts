@@ -38,6 +38,7 @@ export type OperatingCode =
   | 'LISTEN_FAILED'
   | 'DISK_FAILED'
   | 'DISK_FULL'
+  | 'DISK_READ_ONLY'
   | 'FILE_UNSAFE'
   | 'DATABASE_FAILED'
   | 'DATABASE_DAMAGED';
@@ -81,6 +82,7 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   // Disk and derived files
   DISK_FAILED: 'later',
   DISK_FULL: 'later',
+  DISK_READ_ONLY: 'later',
   FILE_UNSAFE: 'never',
   DATABASE_FAILED: 'later',
   DATABASE_DAMAGED: 'now',
@@ -127,16 +129,32 @@ export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Turns a thrown disk error into `DISK_FULL` or `DISK_FAILED`, naming the path; an `OperatingError` stays what it is. */
+/** True while the disk takes nothing, and is sound otherwise: no room, or read-only. It goes on by itself afterwards. */
+export function isDiskShut(error: unknown): error is OperatingError {
+  return isOperatingError(error, 'DISK_FULL') || isOperatingError(error, 'DISK_READ_ONLY');
+}
+
+/** The next step on a disk that takes no writes. */
+export const readOnlyHint =
+  'what is known can be read; have the file system mounted for writing again: findmnt -T DIR names it, dmesg often says why';
+
+const fullCodes = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Turns a thrown disk error into `DISK_FULL`, `DISK_READ_ONLY` or `DISK_FAILED`, naming the path; an `OperatingError` stays
+ * what it is.
+ */
 export function diskError(error: unknown, doing: string, path: string): OperatingError {
   if (error instanceof OperatingError) return error;
   const code = systemCode(error);
-  const full = code === 'ENOSPC' || code === 'EDQUOT';
   const reason = code === '' ? String(error) : code;
-  return new OperatingError(full ? 'DISK_FULL' : 'DISK_FAILED', `cannot ${doing} ${path}: ${reason}`, {
-    cause: error,
-    hint: full ? diskFullHint : `look at ${path} and its permissions`,
-  });
+  const failed = (kind: OperatingCode, hint: string): OperatingError =>
+    new OperatingError(kind, `cannot ${doing} ${path}: ${reason}`, { cause: error, hint });
+  if (fullCodes.has(code)) return failed('DISK_FULL', diskFullHint);
+  if (code === 'EROFS') return failed('DISK_READ_ONLY', readOnlyHint);
+  if (code === 'EACCES' || code === 'EPERM')
+    return failed('DISK_FAILED', `memctl doctor names every file that belongs to somebody else; else look at ${path}`);
+  return failed('DISK_FAILED', `look at ${path} and its permissions`);
 }
 
 const unprintable =

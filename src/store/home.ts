@@ -3,6 +3,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { diskError, OperatingError, systemCode } from './errors.ts';
+import { sharedFileSystemOf } from './file-system.ts';
+import { foreignText, ownerHint, userName } from './ownership.ts';
 
 /** Absolute paths of everything in a home folder. */
 export interface Home {
@@ -38,9 +40,6 @@ export interface Home {
 
 /** Bytes of a unix socket path that every system takes (Linux 107, macOS 103). */
 export const socketPathBytesMax = 103;
-
-/** `f_type` of NFS in statfs. */
-const nfsMagic = 0x6969;
 
 /** Lays out the paths. Pure but for path joining; touches no disk. */
 export function homePaths(dir: string): Home {
@@ -156,26 +155,30 @@ function checkFolder(dir: string, status: fs.Stats): void {
   if (!status.isDirectory()) unsafe('is not a folder (a symbolic link is not followed)', 'name the real folder');
   const uid = process.getuid?.();
   if (uid !== undefined && status.uid !== uid) {
-    unsafe(
-      `belongs to user id ${status.uid}, this process runs as ${uid}`,
-      `run as that user, or: chown -R ${uid} ${dir}`,
-    );
+    unsafe(`belongs to ${userName(status.uid)}, this process runs as ${userName(uid)}`, ownerHint({ dir }));
   }
   if ((status.mode & 0o077) !== 0) {
     unsafe(`is open to others (mode ${(status.mode & 0o777).toString(8).padStart(4, '0')})`, `chmod 700 ${dir}`);
   }
-  if (fs.statfsSync(dir).type === nfsMagic)
-    unsafe('is on NFS, where locks cannot be trusted', 'use a folder on a local disk');
+  const shared = sharedFileSystemOf(dir);
+  if (shared !== undefined)
+    unsafe(
+      `is on a shared disk (${shared}), where locks cannot be trusted`,
+      'use a folder on a disk of this machine: --home DIR',
+    );
 }
 
 /**
- * Path by which to reach the socket: the absolute one, or one relative to `cwd` when that is too long for the system.
- * Errors: `HOME_PATH_TOO_LONG`.
+ * Path by which to reach the socket: the absolute one; one relative to `cwd` when that is too long for the system; on Linux
+ * else one through a descriptor of the home, so that a home may lie as deep as files may. A socket of another user is not
+ * used: whoever answers there is not our memd. Errors: `HOME_PATH_TOO_LONG`, `HOME_UNSAFE`.
  */
 export function socketAddress(home: Home, cwd: string): string {
+  requireOwnSocket(home);
   const candidates = [home.socket, path.relative(cwd, home.socket)];
   const fitting = candidates.find((candidate) => Buffer.byteLength(candidate) <= socketPathBytesMax);
   if (fitting !== undefined) return fitting;
+  if (process.platform === 'linux') return path.join(descriptorPath(home.dir), path.basename(home.socket));
   throw new OperatingError(
     'HOME_PATH_TOO_LONG',
     `socket path is longer than ${socketPathBytesMax} bytes: ${home.socket}`,
@@ -183,6 +186,45 @@ export function socketAddress(home: Home, cwd: string): string {
       hint: `use a shorter home folder, or run from inside it: cd ${home.dir}`,
     },
   );
+}
+
+function requireOwnSocket(home: Home): void {
+  const uid = process.getuid?.();
+  if (uid === undefined) return;
+  for (const file of [home.dir, home.socket]) {
+    const found = ownerOf(file);
+    if (found === undefined || found === uid) continue;
+    const text = foreignText({ file, uid: found });
+    throw new OperatingError('HOME_UNSAFE', `${text}: nothing is asked there`, { hint: ownerHint(home) });
+  }
+}
+
+/** undefined: not there, or not to be looked at; whoever opens it says so. */
+function ownerOf(file: string): number | undefined {
+  try {
+    return fs.lstatSync(file, { throwIfNoEntry: false })?.uid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Descriptors of homes, kept: the path through one is good for as long as it is open. */
+const opened = new Map<string, number>();
+
+/** A short path of a folder. One that is not there has none: a path that leads nowhere, so that its opener can say so. */
+function descriptorPath(dir: string): string {
+  const now = fs.statSync(dir, { throwIfNoEntry: false, bigint: true });
+  if (now?.isDirectory() !== true) return '/proc/self/fd/none';
+  const known = opened.get(dir);
+  if (known !== undefined) {
+    const then = fs.fstatSync(known, { bigint: true });
+    if (then.ino === now.ino && then.dev === now.dev) return `/proc/self/fd/${known}`;
+    // The folder is another one by now.
+    fs.closeSync(known);
+  }
+  const descriptor = fs.openSync(dir, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+  opened.set(dir, descriptor);
+  return `/proc/self/fd/${descriptor}`;
 }
 
 /** Refuses a file that others can read or write, or that is not a plain file of ours. Errors: `KEY_UNSAFE`, `KEY_MISSING`. */

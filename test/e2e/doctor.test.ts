@@ -47,6 +47,8 @@ test(
       'ssh',
       'config',
       'disk',
+      'owner',
+      'writable',
       'home',
       'identity',
       'keys',

@@ -4,6 +4,7 @@ import type { Cli } from '../context.ts';
 import { aroundChecks } from '../doctor/around-checks.ts';
 import { openRoom, runChecks } from '../doctor/checks.ts';
 import { dataChecks } from '../doctor/data-checks.ts';
+import { diskChecks } from '../doctor/disk-checks.ts';
 import { homeChecks } from '../doctor/home-checks.ts';
 import { machineChecks } from '../doctor/machine-checks.ts';
 import { oneLine } from '../claim-text.ts';
@@ -36,7 +37,10 @@ Examples:
         now: Date.now(),
         progress: (text) => cli.output.progress(text),
       });
-      const found = await runChecks([...machineChecks, ...homeChecks, ...dataChecks, ...aroundChecks], room);
+      const found = await runChecks(
+        [...machineChecks, ...diskChecks, ...homeChecks, ...dataChecks, ...aroundChecks],
+        room,
+      );
       const report: DoctorJson = {
         ok: found.checks.every(({ ok }) => ok),
         checks: found.checks,

@@ -9,7 +9,8 @@ import { checkLastHead, checkLastTrust, readLastHeads, viewRewound } from '../..
 import { readNewestViewLine } from '../../store/view-journal.ts';
 import { viewLineHash } from '../../core/view-line.ts';
 import { schemaVersion } from '../../store/database-rows.ts';
-import { fine, wrong, type Check, type Finding } from './checks.ts';
+import { isReadOnly } from '../../store/disk-room.ts';
+import { fine, NotChecked, wrong, type Check, type Finding } from './checks.ts';
 
 const restore = 'docs/operations.md, Damage; before anything else: memctl export DIR';
 
@@ -108,6 +109,8 @@ const database: Check = {
   inHome: true,
   look: async ({ home }) => {
     if (!existsSync(home.database)) return fine('not made yet; it is derived');
+    // Its write-ahead log cannot be opened there; a copy is read instead.
+    if (isReadOnly(home.dir)) throw new NotChecked('the disk is read-only');
     const { default: Database } = await import('better-sqlite3');
     try {
       const opened = new Database(home.database, { readonly: true, fileMustExist: true, timeout: 2_000 });

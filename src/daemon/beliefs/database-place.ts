@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { databaseRoomBytes } from '../../core/limits.ts';
 import { openDatabase, openMemoryDatabase, type StateDatabase } from '../../store/database.ts';
 import { freeBytes, tryRoom } from '../../store/disk-room.ts';
-import { isOperatingError, type OperatingError } from '../../store/errors.ts';
+import { isDiskShut, type OperatingError } from '../../store/errors.ts';
 import type { Home } from '../../store/home.ts';
 
 export interface DatabasePlace {
@@ -27,7 +27,7 @@ export function createDatabasePlace(home: Home, log: Logger | undefined): Databa
     try {
       return openDatabase(home.database, anew === undefined ? {} : { anew });
     } catch (error) {
-      if (!isOperatingError(error, 'DISK_FULL')) throw error;
+      if (!isDiskShut(error)) throw error;
       log?.warn({ err: error }, 'no room for the database: it is kept in memory');
       return openMemoryDatabase();
     }
@@ -68,7 +68,7 @@ export async function writeSomewhere(
   try {
     await write();
   } catch (error) {
-    if (!isOperatingError(error, 'DISK_FULL') || place.inMemory()) throw error;
+    if (!isDiskShut(error) || place.inMemory()) throw error;
     place.leaveFile(error);
     await makeAgain();
     await write();

@@ -2,7 +2,7 @@
  * A home belongs to one machine. A copy of it has the same keys and the same log, and an append on both is a fork: so a home
  * that finds itself elsewhere reads, fetches and serves, and writes nothing of its own.
  */
-import { isOperatingError } from '../../store/errors.ts';
+import { isDiskShut } from '../../store/errors.ts';
 import { bindMachine, checkMachine, type MachineState } from '../../store/machine-marker.ts';
 import type { Home } from '../../store/home.ts';
 import type { LocalFault } from '../engine.ts';
@@ -48,7 +48,7 @@ export async function openMachine(home: Home, host: string): Promise<Machine> {
 
 /** A full disk stops what has to be written, and nothing else. */
 function passOverFullDisk(error: unknown): void {
-  if (!isOperatingError(error, 'DISK_FULL')) throw error;
+  if (!isDiskShut(error)) throw error;
 }
 
 /** What is the matter, in one sentence. Pure. */

@@ -44,10 +44,11 @@ export function localAlarms(engine: Engine, cuts: readonly LogCut[]): LocalAlarm
   ];
 }
 
-/** A full disk stops many things at once: that is one alarm, the first, which says what it means. */
+/** A full or read-only disk stops many things at once: that is one alarm, the first, which says what it means. */
 function onceFull(faults: readonly LocalFault[]): readonly LocalFault[] {
-  const first = faults.find(({ kind }) => kind === 'DISK_FULL');
-  return faults.filter((fault) => fault.kind !== 'DISK_FULL' || fault === first);
+  const isShut = ({ kind }: LocalFault): boolean => kind === 'DISK_FULL' || kind === 'DISK_READ_ONLY';
+  const first = faults.find(isShut);
+  return faults.filter((fault) => !isShut(fault) || fault === first);
 }
 
 /** Two hosts fold the same to different roots: a program or a disk is at fault on one of them, and neither knows which. */

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -8,6 +9,7 @@ import {
   openHome,
   resolveHome,
   socketAddress,
+  socketPathBytesMax,
 } from '../../../src/store/home.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
@@ -89,9 +91,35 @@ describe('socket address', () => {
   test('a long path is reached relative to the current folder', () => {
     const deep = `/${'d'.repeat(60)}/${'e'.repeat(60)}`;
     expect(socketAddress(homePaths(`${deep}/home`), deep)).toBe('home/memd.sock');
-    expect(() => socketAddress(homePaths(`${deep}/home`), '/')).toThrow(
-      expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }),
-    );
+  });
+
+  test.runIf(process.platform === 'linux')('a longer one is reached through a descriptor of the home', async () => {
+    const deep = path.join(temporaryFolder(), 'd'.repeat(200), 'e'.repeat(200), 'f'.repeat(200));
+    fs.mkdirSync(deep, { recursive: true, mode: 0o700 });
+    const address = socketAddress(homePaths(deep), '/');
+    expect(Buffer.byteLength(address)).toBeLessThan(socketPathBytesMax);
+    const server = createServer((socket) => socket.end('hello'));
+    await new Promise<void>((resolve) => server.listen(address, resolve));
+    expect(fs.existsSync(path.join(deep, 'memd.sock'))).toBe(true);
+    const said = await new Promise<string>((resolve) => {
+      connect(socketAddress(homePaths(deep), '/')).once('data', (data) => resolve(String(data)));
+    });
+    expect(said).toBe('hello');
+    await new Promise((resolve) => server.close(resolve));
+    // Another folder of that name has another descriptor.
+    fs.renameSync(deep, `${deep}x`);
+    fs.mkdirSync(deep);
+    fs.writeFileSync(path.join(deep, 'memd.sock'), 'new');
+    expect(fs.readFileSync(socketAddress(homePaths(deep), '/'), 'utf8')).toBe('new');
+  });
+
+  test('a long path that is not there leads nowhere', () => {
+    const deep = `/${'d'.repeat(60)}/${'e'.repeat(60)}`;
+    if (process.platform === 'linux') expect(fs.existsSync(socketAddress(homePaths(`${deep}/home`), '/'))).toBe(false);
+    else
+      expect(() => socketAddress(homePaths(`${deep}/home`), '/')).toThrow(
+        expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }),
+      );
   });
 });
 

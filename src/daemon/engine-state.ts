@@ -1,6 +1,6 @@
 /** What an engine remembers of itself, and what it finds wrong with its home. */
 import type { Charter } from '../core/trust/charter.ts';
-import type { OperatingError } from '../store/errors.ts';
+import { OperatingError } from '../store/errors.ts';
 import type { Home } from '../store/home.ts';
 import { foreignParts, foreignText, ownerHint } from '../store/ownership.ts';
 import type { Engine, ListenPorts, LocalFault } from './engine.ts';
@@ -77,4 +77,12 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
     kind: 'TRUST_OP',
     detail: `branch trust of this home: op ${id.slice(0, 12)} does not count here: ${detail}`,
   }));
+}
+
+/** A trust branch that was lost reads like one that never was, and a mesh without a charter would take nobody's word. */
+export function requireGenesis({ set }: TrustState, meshId: string): void {
+  if (set.held.has(meshId)) return;
+  throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${meshId}`, {
+    hint: 'restore repo.git from a backup; any other host of the mesh has the same trust branch',
+  });
 }

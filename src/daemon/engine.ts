@@ -10,12 +10,10 @@ import { peersOf } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import type { Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
-import { OperatingError } from '../store/errors.ts';
-import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
+import type { OperatingError } from '../store/errors.ts';
+import type { HomeLock } from '../store/home-lock.ts';
 import { openHome, type Home } from '../store/home.ts';
-import { readOnlyFault } from '../store/disk-room.ts';
 import { requireOwned } from '../store/ownership.ts';
-import { readingHome } from '../store/read-only-home.ts';
 import { readKeys, type HostKeys } from '../store/keys.ts';
 import { sweepHome } from '../store/sweep.ts';
 import type { AppendedJson } from './api/api-types.ts';
@@ -25,7 +23,8 @@ import type { Config } from './config/config.ts';
 import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { openTargets, type Targets } from './beliefs/targets.ts';
-import { identityKeeper, listenState, localFaults } from './engine-state.ts';
+import { identityKeeper, listenState, localFaults, requireGenesis } from './engine-state.ts';
+import { holdHome } from './hold-home.ts';
 import { readIdentity, type Identity } from './identity.ts';
 import { openMachine, type Machine } from './own/machine.ts';
 import type { Transaction } from './own/own-log.ts';
@@ -149,35 +148,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     lock.release();
     throw error;
   }
-}
-
-/**
- * The home for this process alone. On a read-only disk memctl reads without it, since nobody can write there; memd does not
- * start. Errors: as `lockHome`, `DISK_READ_ONLY`.
- */
-async function holdHome(
-  home: Home,
-  { daemon, log }: EngineOptions,
-): Promise<{ readonly lock: HomeLock; readonly readOnly: OperatingError | undefined }> {
-  const readOnly = readOnlyFault(home);
-  if (readOnly !== undefined) {
-    if (daemon) throw readOnly;
-    return { lock: readingHome(home), readOnly };
-  }
-  // A command that is at work is soon done; commands without memd wait for each other themselves, asking for memd meanwhile.
-  const onWait = (owner: unknown): void => void log?.info({ owner }, 'waits for whoever is at work in this home');
-  const lock = daemon
-    ? await lockHomeSoon(home, { program: 'memd', onWait })
-    : lockHome(home, { program: 'memctl', now: new Date() });
-  return { lock, readOnly };
-}
-
-/** A trust branch that was lost reads like one that never was, and a mesh without a charter would take nobody's word. */
-function requireGenesis({ set }: TrustState, meshId: string): void {
-  if (set.held.has(meshId)) return;
-  throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${meshId}`, {
-    hint: 'restore repo.git from a backup; any other host of the mesh has the same trust branch',
-  });
 }
 
 function requireWritable({ readOnly }: Parts): void {

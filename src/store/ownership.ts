@@ -6,7 +6,7 @@
 import fs from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { OperatingError } from './errors.ts';
+import { OperatingError, type OperatingCode } from './errors.ts';
 import type { Home } from './home.ts';
 
 /** Something in a home that belongs to another user than this process runs as. */
@@ -48,11 +48,20 @@ export function findForeign(
   return { count, looked, first };
 }
 
-/** Refuses a home in which something that counts belongs to another user. Errors: `HOME_UNSAFE`. */
+/**
+ * Refuses a home in which something that counts belongs to another user. Errors: `KEY_UNSAFE`, `REPOSITORY_OWNER`,
+ * `HOME_UNSAFE`.
+ */
 export function requireOwned(home: Home): void {
   const [first] = foreignParts(home, { objects: true });
   if (first === undefined) return;
-  throw new OperatingError('HOME_UNSAFE', foreignText(first), { hint: ownerHint(home) });
+  throw new OperatingError(codeOf(home, first), foreignText(first), { hint: ownerHint(home) });
+}
+
+function codeOf({ keys, repository }: Home, { file }: Foreign): OperatingCode {
+  if (file === keys || file.startsWith(`${keys}${path.sep}`)) return 'KEY_UNSAFE';
+  const inRepository = file === repository || file.startsWith(`${repository}${path.sep}`);
+  return inRepository ? 'REPOSITORY_OWNER' : 'HOME_UNSAFE';
 }
 
 /** One sentence. */

@@ -54,15 +54,15 @@ test('a home on NFS is refused, made or opened, with what to do', () => {
   const folder = temporaryFolder();
   const home = createHome(path.join(folder, 'home'));
   const real = fs.statfsSync(folder);
-  const spy = vi.spyOn(fs, 'statfsSync').mockReturnValue({ ...real, type: 0x6969 } as never);
+  const spy = vi.spyOn(fs, 'statfsSync').mockReturnValue(Object.assign(real, { type: 0x6969 }) as never);
   try {
     const refused = expect.objectContaining({
       code: 'HOME_UNSAFE',
       message: expect.stringContaining('NFS') as unknown,
       hint: expect.stringContaining('disk of this machine') as unknown,
-    }) as unknown;
-    expect(() => openHome(home.dir)).toThrow(refused as Error);
-    expect(() => createHome(path.join(folder, 'other'))).toThrow(refused as Error);
+    });
+    expect(() => openHome(home.dir)).toThrow(refused);
+    expect(() => createHome(path.join(folder, 'other'))).toThrow(refused);
   } finally {
     spy.mockRestore();
   }

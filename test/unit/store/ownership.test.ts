@@ -23,23 +23,23 @@ test('a home of one user has nothing foreign', () => {
 
 describe.runIf(process.getuid?.() === 0)('what belongs to another user (needs root to make it so)', () => {
   test.each([
-    ['keys', 'keys'],
-    ['a key', 'keys/host_ed25519'],
-    ['the repository', 'repo.git'],
-    ['HEAD', 'repo.git/HEAD'],
-    ['an object folder', 'repo.git/objects/ab'],
-    ['a branch', 'repo.git/refs/heads/log/alpha'],
-    ['the folder of views', 'views'],
-  ])('%s is refused, naming file, both users and the command', (_, name) => {
+    ['keys', 'keys', 'KEY_UNSAFE'],
+    ['a key', 'keys/host_ed25519', 'KEY_UNSAFE'],
+    ['the repository', 'repo.git', 'REPOSITORY_OWNER'],
+    ['HEAD', 'repo.git/HEAD', 'REPOSITORY_OWNER'],
+    ['an object folder', 'repo.git/objects/ab', 'REPOSITORY_OWNER'],
+    ['a branch', 'repo.git/refs/heads/log/alpha', 'REPOSITORY_OWNER'],
+    ['the folder of views', 'views', 'HOME_UNSAFE'],
+  ])('%s is refused, naming file, both users and the command', (_, name, code) => {
     const home = homeWithFiles();
     const file = path.join(home.dir, name);
     fs.chownSync(file, 12_345, 12_345);
     expect(() => requireOwned(home)).toThrow(
       expect.objectContaining({
-        code: 'HOME_UNSAFE',
+        code,
         message: `${file} belongs to user id 12345, this process runs as user id 0 (root)`,
         hint: expect.stringContaining(`chown -R 0:0 ${home.dir}`) as unknown,
-      }) as Error,
+      }),
     );
     expect(findForeign(home)).toMatchObject({ count: 1, first: { file, uid: 12_345 } });
   });
@@ -56,7 +56,7 @@ describe.runIf(process.getuid?.() === 0)('what belongs to another user (needs ro
     const home = homeWithFiles();
     fs.writeFileSync(home.socket, '');
     fs.chownSync(home.socket, 12_345, 12_345);
-    expect(() => socketAddress(home, '/')).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }) as Error);
+    expect(() => socketAddress(home, '/')).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }));
   });
 });
 

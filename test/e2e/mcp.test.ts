@@ -234,21 +234,35 @@ describe('MCP on the wire', () => {
     expect(await converse(newWorld(), '')).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('two servers on one home, no memd: all of their writes are there (2 × 10)', async () => {
-    const world = await meshOfOne();
-    const input = (who: string): string =>
-      [
-        hello,
-        ready,
-        ...Array.from({ length: 10 }, (_, index) =>
-          call(index + 2, 'lesson', { subject: `lesson/${who}-${index}`, content: who }),
-        ),
-      ].join('');
-    const said = await Promise.all(['a', 'b'].map((who) => converse(world, input(who))));
-    expect(said.map(({ stdout }) => stdout.match(/"isError"|"error"/g))).toEqual([null, null]);
-    const { stdout } = await world.run(['log', '--limit', '50', '--json']);
-    expect(stdout.trim().split('\n')).toHaveLength(20);
-  });
+  test.each(['without memd', 'with memd'])(
+    'A3, D9: two agents on one home at once, %s: all of their writes are there (2 × 20), each under its own name',
+    async (daemon) => {
+      const world = await meshOfOne();
+      if (daemon === 'with memd') await world.memd();
+      const agents = ['agent-a', 'agent-b'];
+      const input = (who: string): string =>
+        [
+          hello,
+          ready,
+          ...Array.from({ length: 20 }, (_, index) =>
+            call(index + 2, 'lesson', { subject: `lesson/${who}-${index}`, content: who }),
+          ),
+        ].join('');
+      const said = await Promise.all(agents.map((who) => converse(world, input(who), { MEMCTL_SESSION: who })));
+      expect(said.map(({ stdout }) => stdout.match(/"isError"|"error"/g))).toEqual([null, null]);
+      const { stdout } = await world.run(['log', '--limit', '50', '--json']);
+      const events = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { seq: number; subject: string; session: string });
+      expect(events.map(({ seq }) => seq).toSorted((x, y) => x - y)).toEqual(
+        Array.from({ length: 40 }, (_, n) => n + 1),
+      );
+      for (const { subject, session } of events) expect(subject).toMatch(new RegExp(`^lesson/${session}-\\d+$`));
+      expect((await world.json(['verify', '--deep'])).value).toMatchObject({ ok: true });
+    },
+    60_000,
+  );
 
   test('a memd that ends and comes back: the next call finds what there is', async () => {
     const world = await meshOfOne();

@@ -130,4 +130,3 @@ test.skipIf(!hasNamespaces)(
   },
   60_000,
 );
-

@@ -121,7 +121,7 @@ systemctl --user list-unit-files memd.service --no-legend | wc -l
 `;
 
 test(
-  'service: under a real service manager it starts, is fenced in, comes back after SIGKILL, and goes',
+  'C5, C6: service: under a real service manager it starts, is fenced in, comes back after SIGKILL, and goes',
   { timeout: 120_000 },
   async ({ skip }) => {
     const why = whyNoManager();

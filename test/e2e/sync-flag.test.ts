@@ -61,10 +61,12 @@ test('sync: what cannot be confirmed at all is refused before it is appended', a
   expect((await alpha.ctl('log', 'lesson/alone')).code).toBe(7);
 }, 60_000);
 
-test('sync: the answer comes when the peer holds it, else exit 5 after the time, and the event stands', async () => {
+test('A10: sync: the answer names the event and how many peers hold it; it comes when the peer does, else exit 5 after the time, and the event stands', async () => {
   const { line } = await beta.json<{ line: string }>('host', 'request', '--host', 'beta', '--listen', beta.address);
   await alpha.json('host', 'add', line, '--yes');
   await beta.json('join', `ssh://${alpha.address}`, '--mesh', mesh);
+  const told = await alpha.ctl(...lesson('told'));
+  expect(told.stdout).toMatch(/^lesson lesson\/told [0-9a-f]{12} \(alpha:\d+\), replicated to 0 of 1 peer\n$/);
   const late = await alpha.run([...lesson('late', '--sync', '--timeout', '300ms'), '--json']);
   expect(late.code).toBe(5);
   expect(JSON.parse(late.stdout)).toMatchObject({ replicated: 0, peers: 1 });

@@ -1,11 +1,12 @@
 /** The write path with real processes: nothing is torn, lost or half done, whoever writes beside it and however it ends. */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { checkRepository } from '../../drills/lib/check-log.ts';
 import { startProcess } from '../../drills/lib/process.ts';
+import { git, gitEnvironment, makeRepository } from '../lib/git.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();
@@ -63,6 +64,24 @@ test('A2: 6 processes append 200 events of 20 KB each at once: 1200 valid lines 
   const verified = await alpha.json<{ ok: boolean; logs: Record<string, { lines: number }> }>('verify', '--deep');
   expect(verified).toMatchObject({ ok: true, logs: { alpha: { lines: before + 1_200 } } });
   expect(readFileSync(join(alpha.home, 'logs', 'alpha.jsonl'), 'utf8').split('\n')).toHaveLength(before + 1_201);
+}, 90_000);
+
+test('A2: the same without memd, 6 commands with a file of 100 each: a home in use is waited for or refused by name', async () => {
+  const shared = await bench.lay('shared');
+  await shared.json('init', '--host', 'shared', '--listen', '127.0.0.1:0');
+  const append = async (writer: number): Promise<void> => {
+    const file = join(bench.folder(), `writer-${writer}.jsonl`);
+    const event = (n: number) => ({ ...lesson(`lesson/f${writer}-${n}`, `rule ${n}`), text: 'x'.repeat(20_000) });
+    writeFileSync(file, Array.from({ length: 100 }, (_, n) => JSON.stringify(event(n))).join('\n'));
+    for (let tries = 0; tries < 20; tries += 1) {
+      const { code, stdout } = await shared.ctl('append', '--file', file, '--json');
+      if (code === 0) return;
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'HOME_LOCKED' } });
+    }
+    throw new Error(`writer ${writer} never got the home`);
+  };
+  await Promise.all(Array.from({ length: 6 }, (_, writer) => append(writer)));
+  expect(await shared.json('verify', '--deep')).toMatchObject({ ok: true, logs: { shared: { lines: 600 } } });
 }, 90_000);
 
 test('A3: two clients with 20 writes each, as commands without a daemon: all 40 are there', async () => {
@@ -132,7 +151,7 @@ test('A11: a correction is one event: after SIGKILL in the middle of many, each 
   expect(values.every((value) => value === 'old' || value === 'new')).toBe(true);
 }, 60_000);
 
-test('B4: reading with git and verifying while 300 commits are made: every commit and every look succeeds', async () => {
+test('B4: reading with git and verifying while 500 commits are made: every commit and every look succeeds', async () => {
   const busy = await bench.lay('busy');
   await busy.json('init', '--host', 'busy', '--listen', busy.address);
   await busy.start();
@@ -152,7 +171,7 @@ test('B4: reading with git and verifying while 300 commits are made: every commi
     }
   };
   const write = async (): Promise<void> => {
-    for (let n = 0; n < 300; n += 1) {
+    for (let n = 0; n < 500; n += 1) {
       const { error } = await api.call('append', { events: [lesson(`lesson/beside-${n}`, `rule ${n}`)] });
       expect(error).toBeUndefined();
     }
@@ -161,6 +180,31 @@ test('B4: reading with git and verifying while 300 commits are made: every commi
   await Promise.all([work, look()]);
   expect(state.looks).toBeGreaterThan(3);
   checkRepository(busy.home);
+}, 90_000);
+
+test('B4: an agent commits 500 times in its own repository while its status is polled and recall reads a home there', async () => {
+  const reader = await bench.lay('reader');
+  await reader.json('init', '--host', 'reader', '--listen', '127.0.0.1:0');
+  const web = join(bench.folder(), 'web');
+  makeRepository(web, { 'a.md': 'first\n' });
+  mkdirSync(join(bench.folder(), 'reading', 'memd'), { recursive: true });
+  const roots = `[homes]\nroots = [${JSON.stringify(bench.folder())}]\n`;
+  writeFileSync(join(bench.folder(), 'reading', 'memd', 'config.toml'), roots);
+  const env = { XDG_CONFIG_HOME: join(bench.folder(), 'reading') };
+  await reader.json('assert', 'project/web', '--value', 'x', '--home-ref', 'git:web:a.md@main');
+  const commits = 'for n in $(seq 500); do echo $n > a.md && git commit -qam "$n" || exit 1; done';
+  const state = { committing: true, looks: 0 };
+  const look = async (): Promise<void> => {
+    while (state.committing) {
+      const { code, stdout } = await reader.run(['recall', 'project/web'], { env, cwd: web });
+      expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/commit [0-9a-f]{7}/) });
+      state.looks += 1;
+    }
+  };
+  const committing = promisify(execFile)('sh', ['-c', commits], { cwd: web, env: gitEnvironment, timeout: 80_000 });
+  await Promise.all([committing.finally(() => (state.committing = false)), look()]);
+  expect(state.looks).toBeGreaterThan(1);
+  expect(git(web, 'rev-list', '--count', 'HEAD').trim()).toBe('501');
 }, 90_000);
 
 test('one file imported four times at once is there once', async () => {

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const env = {
+/** The environment in which git runs here: nobody's configuration, and a name to commit under. */
+export const gitEnvironment: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   HOME: '/nonexistent',
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -16,7 +17,12 @@ const env = {
 
 /** Runs git in a folder; gives what it says, trimmed. */
 export function git(folder: string, ...args: readonly string[]): string {
-  return execFileSync('git', args, { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  return execFileSync('git', args, {
+    cwd: folder,
+    env: gitEnvironment,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
 }
 
 /** A repository with one commit on `main` that holds these files. @returns the commit. */

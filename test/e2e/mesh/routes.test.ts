@@ -43,7 +43,7 @@ describe('several addresses', () => {
     expect((await beta.peers.cycle({ only: ['alpha'], busy: 'wait' }))[0]).toMatchObject({ state: 'up', alarms: [] });
   });
 
-  test('where only others answer the peer is refused, and the reason names both hosts', async () => {
+  test('C4: where only others answer the peer is refused, and the reason names both hosts', async () => {
     const beta = await startNode('beta');
     const gamma = await serveAs('gamma', (_command, channel) => say(channel, ''));
     const stranger = await serveAs('delta', (_command, channel) => say(channel, ''));
@@ -85,7 +85,7 @@ describe('several addresses', () => {
 });
 
 describe('bad company', () => {
-  test('a fetch that never ends is given up at its deadline; the others are done long before', async () => {
+  test('C1: a fetch that never ends is given up at its deadline; the others are done long before', async () => {
     const [alpha, beta] = [await startNode('alpha'), await startNode('beta')];
     introduce(alpha, beta);
     await alpha.append('one');

@@ -123,7 +123,7 @@ describe('three nodes', () => {
     expectClean(gamma);
   });
 
-  test('a silent peer is given up at the deadline and delays nobody', async () => {
+  test('C1: a silent peer is given up at the deadline and delays nobody', async () => {
     const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { deadlineMs: 1_500 })];
     introduce(alpha, beta);
     await alpha.append('one');
@@ -142,6 +142,34 @@ describe('three nodes', () => {
       { peer: 'gamma', state: 'down', reason: { code: 'TIMEOUT' } },
     ]);
     expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  test('D6: what one peer says that it holds moves no cursor: the data of another does, and the rest is no old news later', async () => {
+    const nodes = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')] as const;
+    const [alpha, beta, gamma] = nodes;
+    introduce(...nodes);
+    await beta.append('1', '2', '3', '4', '5', '6', '7');
+    await gamma.cycle('beta');
+    const seven = gamma.tips.get('beta');
+    // gamma begins anew: alpha says ten lines and has none, beta has seven of them.
+    const fresh = await startNode('gamma');
+    introduce(alpha, beta, fresh);
+    const tip = { oid: '2'.repeat(40), seq: 10, link: '3'.repeat(64) };
+    alpha.lie((heads) => ({ ...heads, heads: { ...heads.heads, beta: tip } }));
+    const [fromAlpha, fromBeta] = await fresh.cycle();
+    expect(fromAlpha).toMatchObject({ peer: 'alpha', newEvents: 0 });
+    expect(fromBeta).toMatchObject({ peer: 'beta', state: 'up', newEvents: 7 });
+    expect(fresh.tips.get('beta')).toEqual(seven);
+    await beta.append('8', '9', '10');
+    alpha.lie((heads) => heads);
+    await alpha.cycle('beta');
+    await beta.server.close();
+    expect((await fresh.peers.cycle({ only: ['alpha'], busy: 'wait' }))[0]).toMatchObject({
+      state: 'up',
+      newEvents: 3,
+    });
+    expect(await texts(fresh, 'beta')).toBe(10);
+    expectClean(fresh);
   });
 
   test('stopping gives up a cycle with a silent peer at once, and nothing is started afterwards', async () => {

@@ -22,14 +22,16 @@ const notes = { home: settings.home, made: [], linger: false };
 const make = (more: Partial<UnitSettings> = {}): string => unitText(template, { ...settings, ...more }, notes);
 
 describe('unit', () => {
-  test('absolute paths, a PATH of its own, restart on failure, and no more room to write than it needs', () => {
+  test('C5, C6: absolute paths, a PATH of its own, restart on failure, and no more room to write than it needs', () => {
     const text = make({ targets: ['/home/ann/web/MEMORY.md', '/home/ann/web/OTHER.md'] });
     expect(text).toContain(
       `ExecStart="${process.execPath}" "${root}bin/memd" "--home" "${settings.home}" "--foreground"\n`,
     );
     expect(text).toContain('Environment="PATH=/opt/git/bin:/usr/bin:/bin"\n');
     expect(text).toContain('\nRestart=on-failure\n');
-    expect(text).toContain('\nProtectHome=read-only\n');
+    expect(text).toContain('\nProtectSystem=strict\nProtectHome=read-only\n');
+    // Nobody expects a ping, so the longest cycle ends no memd.
+    expect(text).not.toMatch(/WatchdogSec|Type=notify/);
     expect(text.split('\n').filter((line) => line.startsWith('ReadWritePaths='))).toEqual([
       `ReadWritePaths="${settings.home}"`,
       'ReadWritePaths="-/home/ann/web"',

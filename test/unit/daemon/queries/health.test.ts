@@ -22,7 +22,7 @@ const outcome = (peer: string, lines: Record<string, number>, state: PeerOutcome
   alarms: [],
 });
 
-describe('health: a peer that answers and brings nothing', () => {
+describe('C7: health: a peer that answers and brings nothing', () => {
   test('last contact and last new event are two things; after 3 days without news it is quiet', () => {
     const book = createPeerBook();
     book.note(outcome('beta', { beta: 2 }), ago(4));

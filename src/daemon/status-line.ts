@@ -12,8 +12,8 @@ export interface StatusLineParts {
   readonly behind: number;
   /** Peers that answer and have had nothing new for days. */
   readonly quiet: number;
-  /** The newest own line; null when there is none. */
-  readonly replicated: { readonly peers: number; readonly of: number } | null;
+  /** The newest own line; null when there is none. `since`: ISO time of the first own line that no peer is known to hold. */
+  readonly replicated: { readonly peers: number; readonly of: number; readonly since?: string | undefined } | null;
   /** ISO time that the newest event claims; undefined when there is none, null when it cannot be said now. */
   readonly newest: string | null | undefined;
   /** When the index was last in step, where no memd runs; undefined: there is none. Milliseconds. */
@@ -31,9 +31,17 @@ export function statusLine(line: StatusLineParts): string {
     ...(alarms > 0 ? [counted(alarms, 'alarm')] : []),
     ...(behind > 0 ? [`${behind} behind`] : []),
     ...(quiet > 0 ? [`${quiet} quiet`] : []),
-    ...(alone ? [`replicated to 0 of ${counted(replicated.of, 'peer')}`] : []),
+    ...(alone ? [`replicated to 0 of ${counted(replicated.of, 'peer')}${unsyncedPart(replicated.since, now)}`] : []),
   ];
   return `memd: ${parts.join(', ')}`;
+}
+
+/** What was said a moment ago is on its way: that is no news. */
+const onItsWayMs = 600_000;
+
+function unsyncedPart(since: string | undefined, now: number): string {
+  const age = since === undefined ? 0 : now - Date.parse(since);
+  return age < onItsWayMs ? '' : `, unsynced for ${ageOf(age)}`;
 }
 
 function newestPart(newest: StatusLineParts['newest'], now: number): string {

@@ -1,6 +1,6 @@
 /** One host and five peers: two that work, one that says nothing, one that is gone, one that was installed anew. */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -113,6 +113,7 @@ test('C4: a peer whose host key changed is marked and stays refused, also after 
   await fresh.json('join', `ssh://${alpha.address}`, '--mesh', mesh);
   await fresh.startAt(zeta.address);
   expect((await fetched('zeta'))['zeta']).toMatchObject({ state: 'up' });
+  await fresh.stop();
 }, 90_000);
 
 test('C7: a peer that answers and has said nothing new for days is not green: last contact and last new event are two', async () => {
@@ -128,4 +129,22 @@ test('C7: a peer that answers and has said nothing new for days is not green: la
   expect(of('gamma')?.quietDays).toBeUndefined();
   expect(line).toMatch(/quiet/);
   expect((await alpha.ctl('status')).stdout).toMatch(/beta.*nothing new/);
+}, 60_000);
+
+test('B15: with every way to a peer gone, what was said stays named as unsynced, since when, until somebody holds it', async () => {
+  await Promise.all([alpha, beta, gamma].map((host) => host.stop()));
+  rmSync(join(alpha.home, 'peers.json'));
+  await alpha.start();
+  await alpha.json('lesson', 'lesson/alone', 'x');
+  writeFileSync(clock(), String(4 * dayMs + 5 * 3_600_000));
+  const { stdout } = await alpha.ctl('status');
+  expect(stdout).toMatch(/^memd: .*, replicated to 0 of 5 peers, unsynced for \d+ [hd]\n/);
+  expect(stdout).toMatch(/alpha:\d+ replicated to 0 of 5 peers, unsynced since \d+ [hd] ago/);
+  expect((await alpha.ctl('lesson', 'lesson/more', 'x')).stdout).toContain('replicated to 0 of 5 peers');
+  await gamma.start();
+  await gamma.json('fetch', 'alpha');
+  await fetched('gamma');
+  const { replicated } = await alpha.json<{ replicated: object }>('status');
+  expect(replicated).toMatchObject({ peers: 1, of: 5 });
+  expect(replicated).not.toHaveProperty('since');
 }, 60_000);

@@ -32,7 +32,7 @@ export function describeStatus(status: StatusJson, now: number): string[] {
     `  host ${status.host}, heads ${heads.join(' ') || 'none'}`,
     `  root ${status.root}`,
     `  ${counts.join(', ')}`,
-    ...ownLine(status),
+    ...ownLine(status, now),
     ...status.peers.map((peer) => peerLine(peer, now)),
     ...status.alarms.map((alarm) => `  ALARM ${alarm.kind}: ${alarm.detail}`),
     ...status.warnings.map((warning) => `  note: ${warning}`),
@@ -40,9 +40,11 @@ export function describeStatus(status: StatusJson, now: number): string[] {
 }
 
 /** What would be lost with this machine is seen before anybody relies on it. */
-function ownLine({ replicated, host }: StatusJson): string[] {
+function ownLine({ replicated, host }: StatusJson, now: number): string[] {
   if (replicated === null || replicated.of === 0) return [];
-  return [`  ${host}:${replicated.seq} replicated to ${replicated.peers} of ${counted(replicated.of, 'peer')}`];
+  const { seq, peers, of, since } = replicated;
+  const alone = since === undefined ? '' : `, unsynced since ${ago(since, now)}`;
+  return [`  ${host}:${seq} replicated to ${peers} of ${counted(of, 'peer')}${alone}`];
 }
 
 /** Down, behind and empty never look alike. */

@@ -90,8 +90,16 @@ export interface StatusJson {
   readonly heads: Readonly<Record<string, { readonly seq: number; readonly link: string }>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly peers: readonly PeerJson[];
-  /** The newest line of this host's own log, and how many peers are known to hold it; null for an empty log. */
-  readonly replicated: { readonly seq: number; readonly peers: number; readonly of: number } | null;
+  /**
+   * The newest line of this host's own log, and how many peers are known to hold it; null for an empty log. `since`: when the
+   * first line was said that none of them is known to hold.
+   */
+  readonly replicated: {
+    readonly seq: number;
+    readonly peers: number;
+    readonly of: number;
+    readonly since?: string;
+  } | null;
   readonly alarms: readonly AlarmJson[];
   readonly warnings: readonly string[];
   readonly line: string;

@@ -21,6 +21,18 @@ export function holdersOfOwn({ charter, identity, peerBook, beliefs }: Mesh, seq
   });
 }
 
+/** The last line of our own log that some peer is known to hold, as `holdersOfOwn` knows it; 0: none. */
+export function heldElsewhere({ charter, identity, peerBook, beliefs }: Mesh): number {
+  const { host } = identity;
+  const held = peersOf(charter(), host).map((peer) => {
+    const said = peerBook.said(peer);
+    if (said === undefined) return peerBook.of(peer)?.holds ?? 0;
+    const tip = said.heads[host];
+    return tip !== undefined && beliefs.book.linkAt(host, tip.seq) === tip.link ? tip.seq : 0;
+  });
+  return Math.max(0, ...held);
+}
+
 /** How many peers a request must wait for. Refuses TOO_FEW_PEERS before anything is appended: it could never be kept. */
 export function peersWanted({ charter, identity }: Mesh, { peers }: SyncWanted): number {
   const there = peersOf(charter(), identity.host).length;

@@ -13,6 +13,7 @@ import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredTips } from '../beliefs/fold-rows.ts';
 import type { PeerHealth } from '../peers/peer-book.ts';
+import { heldElsewhere } from '../peers/replication.ts';
 import { heldEvent, newestLines } from './sound-rows.ts';
 
 const dayMs = 86_400_000;
@@ -46,6 +47,19 @@ export function newestEvents(database: StateDatabase, heads: StoredTips): Readon
     newestLines(database, log, 1).map((line): [string, string] => [log, heldEvent(database, line.id).at]),
   );
   return new Map(entries.filter(([, at]) => at !== ''));
+}
+
+/**
+ * When this host said the first thing that no peer is known to hold, by its own clock; undefined when some peer holds all
+ * of it, there is nobody else, or the line does not tell.
+ */
+export function unsyncedSince(engine: Engine, database: StateDatabase, heads: StoredTips): string | undefined {
+  const { host } = engine.identity;
+  const held = heldElsewhere(engine);
+  const alone = peersOf(engine.charter(), host).length === 0 || held >= (heads[host]?.seq ?? 0);
+  const [first] = alone ? [] : database.linesOfLog(host, { from: held + 1, limit: 1 });
+  const { at } = first === undefined ? { at: '' } : heldEvent(database, first.id);
+  return at === '' ? undefined : at;
 }
 
 /** The latest of them that is not in the future; else this moment, since that is what a future claim can be at best. Pure. */

@@ -14,7 +14,16 @@ import { notifierFaults } from '../notify/start.ts';
 import { editedViews } from './view-edits.ts';
 import { cutsIn } from './incomplete.ts';
 import { localAlarms, type LocalAlarm } from './local-alarms.ts';
-import { clockWarnings, futureClocks, indexTime, newestEvents, newestOf, quietOf, quietWarnings } from './health.ts';
+import {
+  clockWarnings,
+  futureClocks,
+  indexTime,
+  newestEvents,
+  newestOf,
+  quietOf,
+  quietWarnings,
+  unsyncedSince,
+} from './health.ts';
 import { countsOf, standingAlarms, tipsOf } from './sound-rows.ts';
 import { statusLine } from '../status-line.ts';
 import { holdersOfOwn } from '../peers/replication.ts';
@@ -35,7 +44,7 @@ export function status(
   ];
   const peers = peersOf(engine.charter(), engine.identity.host).map((name) => peerJson(engine, heads, name, now));
   const newest = newestEvents(database, heads);
-  const replicated = replicatedJson(engine, heads);
+  const replicated = replicatedJson(engine, database, heads);
   return {
     mesh: engine.meshId,
     host: engine.identity.host,
@@ -79,11 +88,13 @@ export function status(
   };
 }
 
-function replicatedJson(engine: Engine, heads: StoredTips): StatusJson['replicated'] {
+function replicatedJson(engine: Engine, database: StateDatabase, heads: StoredTips): StatusJson['replicated'] {
   const { host } = engine.identity;
   const seq = heads[host]?.seq ?? 0;
   if (seq === 0) return null;
-  return { seq, peers: holdersOfOwn(engine, seq).length, of: peersOf(engine.charter(), host).length };
+  const since = unsyncedSince(engine, database, heads);
+  const of = peersOf(engine.charter(), host).length;
+  return { seq, peers: holdersOfOwn(engine, seq).length, of, ...(since === undefined ? {} : { since }) };
 }
 
 function peerJson(engine: Engine, heads: StoredTips, host: string, now: number): PeerJson {

@@ -9,7 +9,7 @@ import { peersOf } from '../../mesh/node.ts';
 import { injectedOf, noteInjected, type InjectedRecord } from '../../store/injected-log.ts';
 import type { Answer, Params } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
-import { newestEvents, newestOf } from '../queries/health.ts';
+import { newestEvents, newestOf, unsyncedSince } from '../queries/health.ts';
 import { holdersOfOwn } from '../peers/replication.ts';
 import { statusLine } from '../status-line.ts';
 import { sessionScope } from './session-scope.ts';
@@ -151,7 +151,14 @@ function liveStatusLine(engine: Engine, fold: Fold, now: number): string {
     alarms: counts.alarms + local + (engine.beliefs.headsFault() === undefined ? 0 : 1),
     behind: 0,
     quiet: 0,
-    replicated: own === undefined ? null : { peers: holdersOfOwn(engine, own.seq).length, of: others.length },
+    replicated:
+      own === undefined
+        ? null
+        : {
+            peers: holdersOfOwn(engine, own.seq).length,
+            of: others.length,
+            since: unsyncedSince(engine, engine.beliefs.database, heads),
+          },
     newest: newestOf(newestEvents(engine.beliefs.database, heads), now) ?? unknown,
     index: undefined,
     now,

@@ -102,6 +102,14 @@ describe('health: the status line', () => {
       'memd: 1/3 hosts, newest 2 min ago, 1 parked, replicated to 0 of 2 peers',
       { up: 1, replicated: { peers: 0, of: 2 } },
     ],
+    [
+      'memd: 1/3 hosts, newest 2 min ago, 1 parked, replicated to 0 of 2 peers, unsynced for 4 h',
+      { up: 1, replicated: { peers: 0, of: 2, since: new Date(now - 4 * 3_600_000).toISOString() } },
+    ],
+    [
+      'memd: 1/3 hosts, newest 2 min ago, 1 parked, replicated to 0 of 2 peers',
+      { up: 1, replicated: { peers: 0, of: 2, since: new Date(now - 60_000).toISOString() } },
+    ],
     ['memd: 1/1 hosts, no events yet, 0 parked', { hosts: 1, up: 1, parked: 0, replicated: null, newest: undefined }],
     ['memd: NOT RUNNING, index is 3 h old, 1 parked', { daemon: false, index: now - 3 * 3_600_000 }],
     ['memd: NOT RUNNING, no index yet, 0 parked', { daemon: false, parked: 0 }],

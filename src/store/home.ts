@@ -32,6 +32,8 @@ export interface Home {
   readonly injected: string;
   /** Which purges were carried out here. */
   readonly purged: string;
+  /** Where this home was exported to. */
+  readonly exports: string;
   /** What this host believed, finer than what it publishes on branch view/<host>. */
   readonly fineJournal: string;
   /** Which agent may sign events, with which key, and until when. Not there: none. */
@@ -64,6 +66,7 @@ export function homePaths(dir: string): Home {
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
     purged: at('purged.json'),
+    exports: at('exports.json'),
     fineJournal: at('journal.jsonl'),
     unlock: at('unlock.json'),
   };

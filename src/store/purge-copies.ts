@@ -34,10 +34,10 @@ export function purgePlainCopies(home: Home, purged: Pick<RewriteContext, 'meshI
 
 /**
  * Removes what is only kept in case somebody wants it: hand edits of views, views of audiences that are not declared, a
- * damaged database. What is in them cannot be told, and they may hold what was purged. @returns the paths, below the home.
+ * damaged database, what a repair moved aside. What is in them cannot be told, and they may hold what was purged. @returns the paths, below the home.
  */
 export function removeKeptFiles(home: Home, audiences: Pick<ReadonlySet<string>, 'has'>): readonly string[] {
-  const damaged = namesIn(home.dir).filter((name) => name.startsWith('state.sqlite.damaged'));
+  const damaged = namesIn(home.dir).filter((name) => /^(state\.sqlite\.damaged|damaged($|\.other))/.test(name));
   const views = namesIn(home.views).flatMap((audience) => {
     if (!audiences.has(audience)) return [path.join('views', audience)];
     const edits = namesIn(path.join(home.views, audience)).filter((name) => /\.edited-[0-9a-f]{8}$/.test(name));

@@ -36,7 +36,8 @@ const repositoryRules: readonly Rule[] = [
 const homeRules: readonly Rule[] = [
   {
     folder: '',
-    pattern: /^(\.room\.tmp-\d+|(last-heads|purged)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
+    pattern:
+      /^(\.room\.tmp-\d+|(last-heads|purged|exports)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
   },
   { folder: 'keys', pattern: /\.tmp-\d+$/, deep: true },
   { folder: 'forks', pattern: /\.tmp-\d+$/ },

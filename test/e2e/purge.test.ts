@@ -4,6 +4,7 @@ import {
   appendFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -27,6 +28,7 @@ interface Purged {
   readonly targets: readonly string[];
   readonly done: boolean;
   readonly unconfirmed: readonly string[];
+  readonly exports: readonly { readonly dir: string; readonly there: boolean }[];
 }
 
 interface Claim {
@@ -93,6 +95,10 @@ describe('a purge on one host', { timeout: 90_000 }, () => {
     appendFileSync(join(alpha.home, 'views/operator/INDEX.md'), `edited: ${secret}\n`);
     writeFileSync(join(alpha.home, 'views/operator/STALE.md.edited-0123abcd'), secret);
     cpSync(join(alpha.home, 'state.sqlite'), join(alpha.home, 'state.sqlite.damaged'));
+    mkdirSync(join(alpha.home, 'damaged/2026-07-27'), { recursive: true });
+    writeFileSync(join(alpha.home, 'damaged/2026-07-27/alpha.jsonl'), secret);
+    await alpha.json('export', join(bench.folder(), 'before'));
+    writeFileSync(join(alpha.home, 'mine.txt'), 'kept here by a person');
   }, 60_000);
 
   test('takes every byte out of the home while appends go on and readers ask, and says what it cannot reach', async () => {
@@ -120,7 +126,8 @@ describe('a purge on one host', { timeout: 90_000 }, () => {
     expect(stderr).toMatch(/cited by [0-9a-f]{12}/);
     expect(stderr).toMatch(/ALSO SAID by [0-9a-f]{12}/);
     purged = JSON.parse(stdout) as Purged;
-    expect(purged).toMatchObject({ targets: [id], done: true, unconfirmed: [] });
+    expect(purged).toMatchObject({ targets: [id], done: true, unconfirmed: [], foreign: ['mine.txt'], edits: [] });
+    expect(purged.exports).toMatchObject([{ dir: join(bench.folder(), 'before'), there: true }]);
     const lines = git(alpha, 'show', 'log/alpha:00/00/00.jsonl') + git(alpha, 'log', '--format=%B', 'log/alpha');
     expect(lines).not.toContain(secret);
     for (const one of appended)
@@ -155,6 +162,14 @@ describe('a purge on one host', { timeout: 90_000 }, () => {
     expect(await alpha.json('export', exported)).toMatchObject({ problems: [] });
     expect(readFileSync(join(exported, 'logs/alpha.jsonl'), 'utf8')).toContain(`"body":"${id}"`);
     expect(findBytes(exported, secret)).toEqual([]);
+    const [{ exports }] = await alpha.json<[Purged]>('purge', '--list');
+    expect(
+      exports.map(({ dir }) => dir),
+      'the new one is without it',
+    ).toEqual([join(bench.folder(), 'before')]);
+    const { stdout } = await alpha.ctl('purge', '--list');
+    expect(stdout).toContain(`exported before it to ${join(bench.folder(), 'before')}`);
+    expect(stdout).toContain("not memd's, look yourself: mine.txt");
     const derived = (): string[] =>
       ['views/operator/INDEX.md', 'views/operator/index.json', 'logs/alpha.jsonl', 'repo.git/refs/heads/log/alpha'].map(
         (name) => readFileSync(join(alpha.home, name), 'utf8'),

@@ -4,6 +4,9 @@ import type { ExportedJson } from '../../daemon/api/api-types.ts';
 import { requireFreeFolder, writeExport } from '../../daemon/backup/export.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { readSnapshot, stateText } from '../../daemon/beliefs/snapshot.ts';
+import { isOperatingError } from '../../store/errors.ts';
+import { noteExport, type ExportNote } from '../../store/export-note.ts';
+import { openHome } from '../../store/home.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { terminalJson } from '../terminal-text.ts';
@@ -38,13 +41,23 @@ Examples:
       if (dir === undefined) throw usage('name the folder to write, or --state');
       const folder = resolve(currentFolder() ?? '/', dir);
       requireFreeFolder(folder);
-      const done = await writeExport(await readSnapshot(cli.home(), progress), {
-        folder,
-        at: new Date().toISOString(),
-      });
+      const at = new Date().toISOString();
+      const snapshot = await readSnapshot(cli.home(), progress);
+      const done = await writeExport(snapshot, { folder, at });
+      await remember(cli, { dir: folder, at, trust: snapshot.trust.hash });
       cli.output.result(done, () => describe(done));
       process.exitCode = done.problems.length === 0 ? 0 : 1;
     });
+}
+
+/** A purge names the exports that it does not reach. A home that cannot be written is exported all the same. */
+async function remember(cli: Cli, note: ExportNote): Promise<void> {
+  try {
+    await noteExport(openHome(cli.home()), note);
+  } catch (error) {
+    if (!isOperatingError(error)) throw error;
+    cli.output.note(`a purge will not name this export: ${error.message}`);
+  }
 }
 
 function usage(message: string): Refusal {

@@ -1,5 +1,11 @@
 import { Command } from 'commander';
-import type { ListedPurgeJson, PurgePlanJson, WaitingHostJson } from '../../daemon/api/api-types.ts';
+import type {
+  ListedPurgeJson,
+  PurgeExportJson,
+  PurgeLimitsJson,
+  PurgePlanJson,
+  WaitingHostJson,
+} from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { approveOp, rememberedKey } from '../approve.ts';
@@ -68,11 +74,12 @@ async function purge(
       });
     },
   });
-  const { purges } = await cli.call('purge.list', {});
+  const { purges, limits } = await cli.call('purge.list', {});
   const purged = purges.filter((one) => one.op === op);
   const done = purged.length === targets.length && purged.every((one) => one.done);
-  const { unconfirmed = plan.hosts, left = [] } = purged[0] ?? {};
-  const result = { id: op, reason, targets: targets.map(({ id }) => id), done, unconfirmed, left };
+  const { unconfirmed = plan.hosts, left = [], exports = [] } = purged[0] ?? {};
+  const purgedIds = targets.map(({ id }) => id);
+  const result: DoneJson = { id: op, reason, targets: purgedIds, done, unconfirmed, left, exports, ...limits };
   cli.output.result(result, () => describeDone(result));
   if (!done) process.exitCode = 1;
 }
@@ -107,14 +114,14 @@ function short(ids: readonly string[]): string {
   return `${ids.slice(0, shownIdsMax).map(shortId).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-function describeDone(purged: {
-  readonly id: string;
+/** What `memctl purge` prints: the op, and where what it named may still be. */
+interface DoneJson extends PurgeLimitsJson, Pick<ListedPurgeJson, 'id' | 'reason' | 'done' | 'unconfirmed' | 'left'> {
   readonly targets: readonly string[];
-  readonly done: boolean;
-  readonly unconfirmed: readonly string[];
-  readonly left: readonly string[];
-}): string[] {
-  const { id, targets, done, unconfirmed, left } = purged;
+  readonly exports: readonly PurgeExportJson[];
+}
+
+function describeDone(purged: DoneJson): string[] {
+  const { id, targets, done, unconfirmed, left, exports } = purged;
   return [
     `purged ${short(targets)} by trust op ${id}`,
     done
@@ -124,24 +131,28 @@ function describeDone(purged: {
       ? []
       : [`  not known to be gone from: ${unconfirmed.join(', ')} (memctl fetch; memctl purge --list)`]),
     ...leftLine(left),
+    ...exportLines(exports),
+    ...limitLines(purged),
     `  ${outside}`,
   ];
 }
 
 async function list(cli: Cli, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) throw usage();
-  const { purges } = await cli.call('purge.list', {});
-  cli.output.result(purges, () => (purges.length === 0 ? ['nothing is purged'] : purges.flatMap(describeListed)));
+  const { purges, limits } = await cli.call('purge.list', {});
+  const describe = (): string[] => [...purges.flatMap(describeListed), ...limitLines(limits)];
+  cli.output.result(purges, () => (purges.length === 0 ? ['nothing is purged'] : describe()));
 }
 
 function describeListed(listed: ListedPurgeJson): string[] {
-  const { id, op, by, reason, at, subject, kind, host, done, confirmed, waiting, left, saidAgain } = listed;
+  const { id, op, by, reason, at, subject, kind, host, done, confirmed, waiting, left, exports, saidAgain } = listed;
   return [
     `${shortId(id)} ${kind} on ${subject} by host ${host}: ${reason}, purged by ${by} at ${at}, trust op ${shortId(op)}`,
     ...(done ? [] : ['  NOT CARRIED OUT here yet: memctl status']),
     ...(confirmed.length === 0 ? [] : [`  gone from ${confirmed.map((one) => `${one.host} (${one.at})`).join(', ')}`]),
     ...waiting.map((one) => `  NOT KNOWN TO BE GONE from ${one.host}: ${whyWaiting(one)}`),
     ...leftLine(left),
+    ...exportLines(exports),
     ...(saidAgain.length === 0 ? [] : [`  SAID AGAIN by ${short(saidAgain)}: purge that too`]),
   ];
 }
@@ -149,6 +160,21 @@ function describeListed(listed: ListedPurgeJson): string[] {
 function whyWaiting({ told, heard }: WaitingHostJson): string {
   const when = heard === null ? 'it was never heard of' : `last heard of at ${heard}`;
   return told ? `it has the op and has not said that it is done; ${when}` : `it is not known to have the op; ${when}`;
+}
+
+function exportLines(exports: readonly PurgeExportJson[]): string[] {
+  return exports.map(({ dir, at, there }) => {
+    const where = there ? 'still there' : 'not there now: moved, or deleted';
+    return `  exported before it to ${dir} at ${at}, ${where}`;
+  });
+}
+
+/** What memd does not look into, because it does not know it or because it is somebody else's. */
+function limitLines({ foreign, edits }: PurgeLimitsJson): string[] {
+  return [
+    ...(foreign.length === 0 ? [] : [`  in this home and not memd's, look yourself: ${foreign.join(', ')}`]),
+    ...edits.map((file) => `  what somebody wrote into a view target, look yourself: ${file}`),
+  ];
 }
 
 function leftLine(left: readonly string[]): string[] {

@@ -18,7 +18,7 @@ import type {
 } from './answer-json.ts';
 import type { SignDraftJson, SignedJson, SignRequest } from './sign-json.ts';
 import type { ApprovalsJson, CharterJson, PlaceJson, PreviewJson } from './charter-json.ts';
-import type { ListedPurgeJson, PurgePlanJson } from './purge-json.ts';
+import type { ListedPurgeJson, PurgeLimitsJson, PurgePlanJson } from './purge-json.ts';
 import type { DraftOp } from '../trust/trust-keeper.ts';
 
 export type * from './answer-json.ts';
@@ -291,7 +291,10 @@ export interface ApiMethods {
   'recover.prepare': { params: Record<string, never>; result: RecoverJson };
   'recover.unsaid': { params: Record<string, never>; result: { unsaid: number } };
   'recover.say': { params: Record<string, never>; result: { results: readonly AppendedJson[] } };
-  'purge.list': { params: Record<string, never>; result: { purges: readonly ListedPurgeJson[] } };
+  'purge.list': {
+    params: Record<string, never>;
+    result: { purges: readonly ListedPurgeJson[]; limits: PurgeLimitsJson };
+  };
   'trust.submit': { params: { body: string; sshsig: string }; result: { id: string } };
 }
 

@@ -36,7 +36,7 @@ import { verify } from '../queries/verify.ts';
 import { blame, why } from '../queries/why.ts';
 import { readIndex } from '../queries/index-text.ts';
 import { tryNotifiers } from '../notify/start.ts';
-import { listPurges, purgeWarnings } from '../purge/purge-list.ts';
+import { limitsOf, listPurges, purgeWarnings } from '../purge/purge-list.ts';
 import { planPurge, purgedJson } from '../purge/purge-plan.ts';
 import { Refusal } from '../refusal.ts';
 import { awaitPeers, holdersOfOwn, peersWanted } from '../peers/replication.ts';
@@ -238,7 +238,10 @@ const methods: { readonly [M in Method]: Entry<M> } = {
       return { results: await engine.recovery.sayAgain() };
     },
   },
-  'purge.list': { params: nothing, handle: async (engine) => ({ purges: await listPurges(engine) }) },
+  'purge.list': {
+    params: nothing,
+    handle: async (engine) => ({ purges: await listPurges(engine), limits: limitsOf(engine) }),
+  },
   'trust.submit': { params: z.strictObject({ body: z.string(), sshsig: z.string() }), handle: submitOp },
 };
 

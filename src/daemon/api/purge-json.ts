@@ -40,8 +40,25 @@ export interface ListedPurgeJson extends PurgedJson {
   readonly waiting: readonly WaitingHostJson[];
   /** Hosts that left the mesh and never said that it is out of their homes: nobody will hear of it from them. */
   readonly left: readonly string[];
+  /** Exports of this home that were written without this purge. */
+  readonly exports: readonly PurgeExportJson[];
   /** Other events that make the same claim, at any time: they were not purged. */
   readonly saidAgain: readonly string[];
+}
+
+/** `there`: the folder is still where it was written; else it was moved or deleted. */
+export interface PurgeExportJson {
+  readonly dir: string;
+  readonly at: string;
+  readonly there: boolean;
+}
+
+/** What lies around this home that no purge looks into. */
+export interface PurgeLimitsJson {
+  /** Paths below the home that are not memd's. */
+  readonly foreign: readonly string[];
+  /** What somebody wrote into view targets, kept beside them. */
+  readonly edits: readonly string[];
 }
 
 /** `at`: the time that the host gives of the line that says so. */

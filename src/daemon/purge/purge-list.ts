@@ -3,12 +3,16 @@
  * it signs no line under a trust set whose purges are not out of its home. Lines pass through relays, so a host that nobody
  * here reaches is crossed off as well.
  */
+import { existsSync } from 'node:fs';
 import { isClaim } from '../../core/event.ts';
 import { claimDigest } from '../../core/fold/skeleton.ts';
 import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
-import type { ListedPurgeJson, WaitingHostJson } from '../api/api-types.ts';
+import { readExportNotes } from '../../store/export-note.ts';
+import { foreignNames } from '../../store/foreign-names.ts';
+import { keptEdits } from '../../store/target-file.ts';
+import type { ListedPurgeJson, PurgeExportJson, PurgeLimitsJson, WaitingHostJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { trustAt } from '../journal/trust-at.ts';
 import { purgedJson } from './purge-plan.ts';
@@ -30,15 +34,43 @@ export async function listPurges(engine: Engine): Promise<readonly ListedPurgeJs
   if (charter.purges.size === 0) return [];
   const fold = await engine.beliefs.fold();
   const hosts = await standings(engine);
+  const exports = await exportsOf(engine);
   const due = new Set(engine.purger.due());
   const listed = [...charter.purges].flatMap(([id, { op, target }]) => {
     const purged = purgedJson({ charter, set }, id);
     if (purged === undefined) return [];
     const { subject, kind, host } = target;
     const saidAgain = sayingTheSame(fold, target);
-    return [{ ...purged, subject, kind, host, done: !due.has(id), ...standingOf(hosts, id, op), saidAgain }];
+    return [
+      {
+        ...purged,
+        subject,
+        kind,
+        host,
+        done: !due.has(id),
+        ...standingOf(hosts, id, op),
+        exports: exports(id, op),
+        saidAgain,
+      },
+    ];
   });
   return listed.toSorted((a, b) => (a.at === b.at ? Number(a.id > b.id) - 1 : a.at < b.at ? 1 : -1));
+}
+
+/** What no purge of this home looks into. */
+export function limitsOf({ home, config }: Engine): PurgeLimitsJson {
+  const edits = (config?.targets ?? []).flatMap(({ path }) => keptEdits(path));
+  return { foreign: foreignNames(home), edits };
+}
+
+/** The exports that were written under a trust set without a purge; of one whose set cannot be told, all. */
+async function exportsOf(engine: Engine): Promise<(id: string, op: string) => ListedPurgeJson['exports']> {
+  const written: { readonly told: PurgeExportJson; readonly purges: Charter['purges'] | undefined }[] = [];
+  for (const { dir, at, trust } of readExportNotes(engine.home)) {
+    const told = { dir, at, there: existsSync(dir) };
+    written.push({ told, purges: await purgesAt(engine, trust) });
+  }
+  return (id, op) => written.flatMap(({ told, purges }) => (purges?.get(id)?.op === op ? [] : [told]));
 }
 
 /** A sentence for `status`; none when every host that was ever heard of has said that it carried out every purge. */

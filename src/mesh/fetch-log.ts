@@ -63,7 +63,8 @@ export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
   return mendLog(fetch);
 }
 
-const damageCodes = ['OBJECT_MISSING', 'OBJECT_DAMAGED', 'BRANCH_DAMAGED', 'REF_DAMAGED'] as const;
+/** REF_CHANGED: somebody moved the branch by hand; what we hold was verified, and the branch comes back with the peer's copy. */
+const damageCodes = ['OBJECT_MISSING', 'OBJECT_DAMAGED', 'BRANCH_DAMAGED', 'REF_DAMAGED', 'REF_CHANGED'] as const;
 
 /** The whole log, judged without anything of ours, and put in the place of our copy. */
 function mendLog(fetch: LogFetch): Promise<LogFetched> {

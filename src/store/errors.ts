@@ -88,9 +88,9 @@ export const operatingCodes: Readonly<Record<OperatingCode, Retry>> = {
   DATABASE_DAMAGED: 'now',
 };
 
-/** The next step when the repository is damaged; one place, since a repair command will take over from it. */
+/** The next step when the repository is damaged. */
 export const restoreHint =
-  'memctl verify --deep names all that is damaged; restore repo.git from a backup, or copy the branch from another host';
+  'memctl verify --deep names all that is damaged; stop memd, then memctl doctor --repair restores it from what is left here and from peers';
 
 /** The next step when a disk is full: nothing else is needed, memd goes on by itself. */
 export const diskFullHint = 'free some space on that file system, then try again';

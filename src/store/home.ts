@@ -26,6 +26,8 @@ export interface Home {
   readonly marker: string;
   /** Lines of logs that no branch holds. */
   readonly forks: string;
+  /** What `doctor --repair` moved aside, a folder for each run. May hold anything that this home held. */
+  readonly damaged: string;
   /** Skips and failures of harness hooks. */
   readonly hooksLog: string;
   /** What sessions were given at their start. */
@@ -63,6 +65,7 @@ export function homePaths(dir: string): Home {
     peerMemory: at('peers.json'),
     marker: at('machine.marker'),
     forks: at('forks'),
+    damaged: at('damaged'),
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
     purged: at('purged.json'),

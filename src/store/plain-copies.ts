@@ -128,6 +128,15 @@ function lineBytes(line: PlainLine): Buffer {
   return typeof line === 'string' ? Buffer.from(`${line}\n`) : Buffer.concat([line, Buffer.from('\n')]);
 }
 
+/** What a copy holds; empty when there is none, or none that can be read. For repairs: each line proves itself. */
+export function readPlainCopy(home: Home, host: string): Buffer {
+  try {
+    return readPlainFile(copyFile(home, host)) ?? Buffer.alloc(0);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
 /**
  * Compares a copy with its log, byte by byte. At most one problem per copy: the first line that differs, is missing, or
  * should not be there. Errors: `DISK_FAILED`.

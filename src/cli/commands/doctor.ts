@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import type { CheckJson, DoctorJson } from '../../daemon/api/api-types.ts';
+import type { Repaired } from '../../daemon/repair/repair.ts';
+import { Refusal } from '../../daemon/refusal.ts';
 import type { Cli } from '../context.ts';
 import { aroundChecks } from '../doctor/around-checks.ts';
 import { openRoom, runChecks } from '../doctor/checks.ts';
@@ -8,6 +10,8 @@ import { diskChecks } from '../doctor/disk-checks.ts';
 import { homeChecks } from '../doctor/home-checks.ts';
 import { machineChecks } from '../doctor/machine-checks.ts';
 import { oneLine } from '../claim-text.ts';
+import { configHere } from '../here.ts';
+import { homePaths } from '../../store/home.ts';
 
 /** What nobody can tell from here, or what another command does. */
 const beyond = [
@@ -21,16 +25,23 @@ const beyond = [
 export function makeCommand(cli: Cli): Command {
   return new Command('doctor')
     .description('check this machine, its home, memd, the service and the hooks; each fault with its fix')
+    .option('--repair', 'first put right what can be: from what is here, from peers, from the plain copies')
+    .option('--accept-loss', 'with --repair: go on without what nobody holds any more')
     .addHelpText(
       'after',
       `
-It changes nothing, takes no lock and works without memd and on a broken home.
-Exit code: 0 when nothing is wrong, 1 when a check fails.
+Without --repair it changes nothing, takes no lock and works without memd and on a broken home.
+--repair needs the home for itself: stop memd first. What is damaged is moved into damaged/ of the home, with a note; nothing
+is deleted, and no line that its host signed is given up. What may be lost stops the writes of this host until you say
+--accept-loss; first reach every peer that may hold it.
+Exit code: 0 when nothing is wrong (any more), 1 when a check fails or a repair leaves something to you.
 Examples:
   memctl doctor
-  memctl doctor --json`,
+  memctl doctor --repair`,
     )
-    .action(async () => {
+    .action(async ({ repair = false, acceptLoss = false }: { repair?: boolean; acceptLoss?: boolean }) => {
+      if (acceptLoss && !repair) throw lossAlone();
+      const done = repair ? await runRepair(cli, acceptLoss) : undefined;
       const room = openRoom({
         dir: cli.home(),
         env: process.env,
@@ -42,18 +53,45 @@ Examples:
         room,
       );
       const report: DoctorJson = {
-        ok: found.checks.every(({ ok }) => ok),
+        ok: found.checks.every(({ ok }) => ok) && (done === undefined || done.left.length === 0),
         checks: found.checks,
         notChecked: [...found.notChecked, ...beyond],
+        ...done,
       };
       cli.output.result(report, () => describe(report));
       process.exitCode = report.ok ? 0 : 1;
     });
 }
 
-function describe({ checks, notChecked }: DoctorJson): string[] {
+/** Refuses nothing by itself: settings that cannot be read are a check's to tell. */
+async function runRepair(cli: Cli, acceptLoss: boolean): Promise<Repaired> {
+  const { repairHome } = await import('../../daemon/repair/repair.ts');
+  const settings = await configHere();
+  return repairHome({
+    home: homePaths(cli.home()),
+    now: new Date(),
+    offline: false,
+    acceptLoss,
+    config: 'config' in settings ? settings.config : undefined,
+    progress: (text) => cli.output.progress(text),
+  });
+}
+
+function lossAlone(): Refusal {
+  return new Refusal({
+    code: 'BAD_REQUEST',
+    message: '--accept-loss goes with --repair',
+    hint: 'memctl doctor --repair --accept-loss',
+    exit: 2,
+  });
+}
+
+function describe({ checks, notChecked, repaired = [], left = [], aside = null }: DoctorJson): string[] {
   const bad = checks.filter(({ ok }) => !ok).length;
   return [
+    ...repaired.map(({ what, detail }) => `repaired ${what}: ${oneLine(detail)}`),
+    ...(aside === null ? [] : [`kept    ${aside} has what was moved aside, and why`]),
+    ...left.flatMap(({ what, detail, fix }) => [`LEFT    ${what}: ${oneLine(detail)}`, `        fix: ${oneLine(fix)}`]),
     ...checks.flatMap(checkLines),
     ...notChecked.map((what) => `not checked: ${oneLine(what)}`),
     bad === 0 ? 'nothing is wrong' : `${bad} ${bad === 1 ? 'check fails' : 'checks fail'}`,

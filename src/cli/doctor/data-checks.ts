@@ -12,7 +12,7 @@ import { schemaVersion } from '../../store/database-rows.ts';
 import { isReadOnly } from '../../store/disk-room.ts';
 import { fine, NotChecked, wrong, type Check, type Finding } from './checks.ts';
 
-const restore = 'docs/operations.md, Damage; before anything else: memctl export DIR';
+const restore = 'stop memd, then memctl doctor --repair; docs/operations.md, Damage';
 
 const repository: Check = {
   name: 'repository',
@@ -91,8 +91,7 @@ const journals: Check = {
     const told: string[] = [];
     for (const host of trust.charter.hosts.values()) {
       const problem = await viewProblem(opened, host, { mesh, deep: false });
-      if (problem !== undefined)
-        return wrong(problem, `replay of ${host.name} is not to be trusted; docs/operations.md, View journals`);
+      if (problem !== undefined) return wrong(problem, `replay of ${host.name} is not to be trusted; ${restore}`);
       const newest = await readNewestViewLine(opened, host.name);
       if (newest !== undefined) told.push(`${host.name}:${newest.n}`);
       if (host.name !== room.identity().host) continue;

@@ -126,6 +126,21 @@ export interface DoctorJson {
   readonly ok: boolean;
   readonly checks: readonly CheckJson[];
   readonly notChecked: readonly string[];
+  /** With --repair: what is as it should be again. */
+  readonly repaired?: readonly RepairedJson[];
+  /** With --repair: what a person must do. */
+  readonly left?: readonly LeftJson[];
+  /** With --repair: the folder that holds what was moved aside; null when nothing was. */
+  readonly aside?: string | null;
+}
+
+export interface RepairedJson {
+  readonly what: string;
+  readonly detail: string;
+}
+
+export interface LeftJson extends RepairedJson {
+  readonly fix: string;
 }
 
 /** What `export` wrote. */

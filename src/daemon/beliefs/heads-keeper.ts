@@ -59,7 +59,7 @@ export function openHeadsKeeper(home: Home, view: () => LastView | undefined = (
     note('', () => checkLastTrust(last.trust, { oid: trust.oid === '' ? null : trust.oid, ops: trust.filesEver }));
     const oids = held.oids();
     for (const [host, head] of Object.entries(last.logs)) {
-      if (isDisowned(trust, host, head) || isPinned(trust, host, { head, held })) continue;
+      if (isSettled(trust, host, { head, held })) continue;
       const tip = held.tip(host);
       const linkAt = (seq: number): string | undefined => held.linkAt(host, seq);
       note(host, () =>
@@ -137,6 +137,18 @@ function headOf(book: LogBook, trust: TrustState, log: string): LastHead | undef
   return { oid, seq, link, ...(key === undefined ? {} : { key }) };
 }
 
+/**
+ * Whether the charter says that what was last seen of a log does not count: its line was never that host's, or a signer
+ * said since which branch is the log, and that is the one that is held. Pure.
+ */
+export function isSettled(
+  trust: TrustState,
+  host: string,
+  { head, held }: { readonly head: LastHead; readonly held: Pick<HeldLogs, 'linkAt'> },
+): boolean {
+  return isDisowned(trust, host, head) || isPinned(trust, host, { head, held });
+}
+
 /** The charter says that the line was never that host's: what is there now owes nothing to it. */
 function isDisowned(trust: TrustState, host: string, head: LastHead): boolean {
   const key = keyOf(trust, host, head.seq);
@@ -147,7 +159,7 @@ function isDisowned(trust: TrustState, host: string, head: LastHead): boolean {
 function isPinned(
   { charter }: TrustState,
   host: string,
-  { head, held }: { readonly head: LastHead; readonly held: HeldLogs },
+  { head, held }: { readonly head: LastHead; readonly held: Pick<HeldLogs, 'linkAt'> },
 ): boolean {
   const pins = charter.hosts.get(host)?.pins ?? [];
   return pins.some(({ seq, link }) => seq >= head.seq && held.linkAt(host, seq) === link);

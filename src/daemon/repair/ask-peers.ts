@@ -1,0 +1,161 @@
+/** What peers hold, for a repair. Nothing of it is trusted: ops prove themselves, lines are verified, objects are their hash. */
+import { fetchDeadlineMs, headsBytesMax, headsDeadlineMs } from '../../core/limits.ts';
+import type { Heads } from '../../core/sync/peer.ts';
+import type { Charter } from '../../core/trust/charter.ts';
+import type { TrustOp } from '../../core/trust/op.ts';
+import { parsePeerAddress } from '../../mesh/address.ts';
+import { packBounds } from '../../mesh/fetch-bounds.ts';
+import { fetchPack } from '../../mesh/fetch-pack.ts';
+import { parseHeads } from '../../mesh/heads.ts';
+import { joinMesh } from '../../mesh/join.ts';
+import { peersOf } from '../../mesh/node.ts';
+import { peerConnection, type PeerConnection } from '../../mesh/ssh-client.ts';
+import { takeOver } from '../../mesh/take-over.ts';
+import { openReader } from '../../store/git/reader.ts';
+import type { ObjectView } from '../../store/git/repository.ts';
+import { readKeys } from '../../store/keys.ts';
+import { readLogLayout, readSegments } from '../../store/log-tree.ts';
+import { readPeerMemory } from '../../store/peer-memory.ts';
+import { isOperatingError } from '../../store/errors.ts';
+import type { Identity } from '../identity.ts';
+import type { LineList } from './assemble.ts';
+import type { RepairRoom, RepositoryRoom } from './room.ts';
+
+/** Peers of which nothing but an address is known, when there is no charter to ask. */
+function knownAddresses(room: RepairRoom): readonly string[] {
+  const remembered = [...readPeerMemory(room.home).values()].flatMap(({ address }) => address ?? []);
+  return [...new Set([...(room.config?.peers.values() ?? []), ...remembered])];
+}
+
+/** The trust ops that the first peer to answer holds: as at a join, it must then be one of the mesh itself. None: []. */
+export async function askForTrust(
+  room: RepositoryRoom,
+  { host, mesh, address }: Identity & { readonly mesh: string },
+  charter: Charter | undefined,
+): Promise<readonly TrustOp[]> {
+  if (room.offline) return [];
+  const enrolled = charter === undefined ? [] : peersOf(charter, host).map((name) => charter.hosts.get(name)?.address);
+  const urls = new Set([...knownAddresses(room), ...enrolled].filter((url) => url !== undefined && url !== ''));
+  const { sign, ssh } = readKeys(room.home);
+  for (const url of urls) {
+    if (url === undefined) continue;
+    room.progress(`asking ${url} for the trust set`);
+    const own = { host, sign: sign.publicKey.text, ssh: ssh.publicKey.text, address };
+    const joined = await joinMesh({ url, mesh, own, sshKey: ssh.pem, repository: room.repository });
+    if (joined.ok) return joined.value.ops;
+  }
+  return [];
+}
+
+/** Peers that are asked for lines. */
+export interface AskedPeers {
+  /** The log as every peer that answers has it: one list each. Its objects are here afterwards, unless something is purged. */
+  readonly linesOf: (log: string) => Promise<readonly LineList[]>;
+  /** Those that did not answer. */
+  readonly silent: () => readonly string[];
+  readonly close: () => void;
+}
+
+interface Peer {
+  readonly name: string;
+  readonly connection: PeerConnection;
+  readonly heads: Heads;
+}
+
+/** Dials every peer of the charter when lines are first asked for. */
+export function openAskedPeers(room: RepositoryRoom, charter: Charter, self: string): AskedPeers {
+  let dialled: Promise<readonly (Peer | string)[]> | undefined;
+  const all = (): Promise<readonly (Peer | string)[]> => {
+    const names = room.offline ? [] : peersOf(charter, self);
+    return (dialled ??= Promise.all(names.map((name) => dial(room, charter, name))));
+  };
+  let silent: readonly string[] = room.offline ? peersOf(charter, self) : [];
+  let open: readonly Peer[] = [];
+  return {
+    async linesOf(log) {
+      const answers = await all();
+      open = answers.filter((one) => typeof one !== 'string');
+      if (!room.offline) silent = answers.filter((one) => typeof one === 'string');
+      const lists: LineList[] = [];
+      for (const peer of open) lists.push(await takeLines(room, charter, { peer, log }));
+      return lists;
+    },
+    silent: () => silent,
+    close: () => open.forEach(({ connection }) => connection.close()),
+  };
+}
+
+async function dial(room: RepairRoom, charter: Charter, name: string): Promise<Peer | string> {
+  const key = charter.hosts.get(name)?.ssh.blob;
+  const known = [room.config?.peers.get(name), readPeerMemory(room.home).get(name)?.address];
+  const urls = [...new Set([...known, charter.hosts.get(name)?.address])];
+  const sshKey = readKeys(room.home).ssh.pem;
+  for (const url of urls) {
+    const route = parsePeerAddress(url ?? '');
+    if (!route.ok || key === undefined) continue;
+    room.progress(`asking ${name}`);
+    const acceptsServerKey = (blob: Uint8Array): boolean => Buffer.from(key).equals(blob);
+    const connection = peerConnection({ route: route.value, sshKey, acceptsServerKey });
+    const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: headsDeadlineMs });
+    const heads = answer.ok ? parseHeads(answer.value.toString('utf8').replace(/\n$/, '')) : answer;
+    if (heads.ok && heads.value.mesh === charter.meshId) return { name, connection, heads: heads.value };
+    connection.close();
+  }
+  return name;
+}
+
+async function takeLines(
+  { repository, progress }: RepositoryRoom,
+  charter: Charter,
+  { peer, log }: { readonly peer: Peer; readonly log: string },
+): Promise<LineList> {
+  const offered = peer.heads.heads[log];
+  if (offered === undefined) return [];
+  progress(`taking log ${log} from ${peer.name}`);
+  const fetched = await fetchPack({
+    connection: peer.connection,
+    repository,
+    wants: [offered.oid],
+    haves: [],
+    form: 'pack',
+    alone: true,
+    ...packBounds(offered.seq),
+    deadlineMs: fetchDeadlineMs,
+  });
+  if (!fetched.ok) return [];
+  const { quarantine } = fetched.value;
+  try {
+    const lines = await readLines(quarantine.view, offered.oid);
+    // A peer that has not purged yet would bring bodies back: of what it sends only lines are taken then.
+    if (lines.length > 0 && charter.purges.size === 0) await takeOver(repository, quarantine, 'pack');
+    return lines;
+  } finally {
+    quarantine.remove();
+  }
+}
+
+/** Lines of a log at a commit, as far as they can be read; after damage those of the files behind it, too. */
+export async function readLines(view: ObjectView, commit: string): Promise<LineList> {
+  const lines: (string | Uint8Array)[] = [];
+  const reader = openReader(view, { deadlineMs: fetchDeadlineMs });
+  try {
+    const layout = await readLogLayout(reader, commit);
+    if (!layout.ok) return lines;
+    const { segments } = layout.value;
+    for (let from = 0; from < segments.length;) {
+      let read = from;
+      for await (const part of readSegments(reader, layout.value, from)) {
+        for (const line of (part.ok ? part.value.lines : part.before) ?? []) lines.push(line);
+        read += 1;
+      }
+      from = read;
+    }
+    return lines;
+  } catch (error) {
+    // What git cannot read at all: the other sources have a say.
+    if (!isOperatingError(error)) throw error;
+    return lines;
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,37 @@
+/** Taking the home for a repair. A lock file that is none is moved aside, but only with proof that nobody holds it. */
+import { connectApi } from '../api/api-client.ts';
+import { isOperatingError, OperatingError } from '../../store/errors.ts';
+import { holdersOf } from '../../store/file-holders.ts';
+import { lockHome, type HomeLock } from '../../store/home-lock.ts';
+import { socketAddress } from '../../store/home.ts';
+import type { RepairRoom } from './room.ts';
+
+const socketMs = 2_000;
+
+/** Errors: `HOME_LOCKED` while a memd runs, or another command is at work; `HOME_LOCK_DAMAGED` where nothing is proved. */
+export async function lockForRepair(room: RepairRoom): Promise<HomeLock> {
+  const { home, now } = room;
+  const take = (): HomeLock => lockHome(home, { program: 'memctl', now });
+  try {
+    return take();
+  } catch (error) {
+    if (isOperatingError(error, 'HOME_LOCKED')) throw inUse(error);
+    if (!isOperatingError(error, 'HOME_LOCK_DAMAGED')) throw error;
+    // A process that took it before its bytes were damaged holds it all the same.
+    if (holdersOf([home.lock])?.get(home.lock)?.length !== 0 || (await answers(room))) throw error;
+    room.aside.moveAside(home.lock, 'is not a lock file');
+    room.done('lock', `${home.lock} was no lock file, and no process has it open: it is moved aside`);
+    return take();
+  }
+}
+
+async function answers({ home }: RepairRoom): Promise<boolean> {
+  const connection = await connectApi(socketAddress(home, process.cwd()), socketMs).catch(() => undefined);
+  connection?.close();
+  return connection !== undefined;
+}
+
+function inUse(error: OperatingError): OperatingError {
+  const hint = `a repair needs the home for itself: stop memd (systemctl --user stop memd, or as it was started), then try again; ${error.hint}`;
+  return new OperatingError('HOME_LOCKED', error.message, { hint, cause: error });
+}

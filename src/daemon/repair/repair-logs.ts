@@ -1,0 +1,246 @@
+/**
+ * The branches of logs. Every line that its host signed is looked for in what may hold it: the branch, commits that no branch
+ * reaches any more, peers, the plain copy. What is found is put back as it was where that can be told, and never less than the
+ * branch has. A line that may have been there and is not found stops the writes of this host until a person decides.
+ */
+import { assert } from '../../crypto/result.ts';
+import type { CharterHost } from '../../core/trust/charter.ts';
+import { parseLine } from '../../core/line.ts';
+import type { VerifiedLine } from '../../core/log.ts';
+import { holdingKeys } from '../../core/trust/usable.ts';
+import { splitLines } from '../../core/segments.ts';
+import { isWhole, listCommits, tipsOf, type BranchCommit } from '../../store/git/branch-commits.ts';
+import { openReader } from '../../store/git/reader.ts';
+import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
+import type { LastHead } from '../../store/last-heads.ts';
+import { restoreCommit, writeTree, writeWholeCommit } from '../../store/log-salvage.ts';
+import { readPlainCopy } from '../../store/plain-copies.ts';
+import { isSettled } from '../beliefs/heads-keeper.ts';
+import { cutOf, readVerifiedLog, type ReadLog } from '../beliefs/log-book.ts';
+import { counted } from '../counted.ts';
+import { pinCuts } from '../own/branches.ts';
+import type { TrustState } from '../trust/trust-keeper.ts';
+import { readLines, type AskedPeers } from './ask-peers.ts';
+import { assembleLog, type LineList } from './assemble.ts';
+import type { RepositoryRoom } from './room.ts';
+
+export interface LogsToRepair {
+  readonly room: RepositoryRoom;
+  readonly trust: TrustState;
+  /** Slug of this host. */
+  readonly self: string;
+  readonly peers: AskedPeers;
+  /** What `last-heads.json` saw. */
+  readonly last: Readonly<Record<string, LastHead>>;
+}
+
+/** A log of which lines may be lost, and at which number the first of them. */
+export interface LostLines {
+  readonly host: string;
+  /** Commit that its branch named; '' when that is not known. */
+  readonly oid: string;
+  readonly from: number;
+}
+
+/** Restores every log of the charter that is not whole. @returns those of which lines may be lost. */
+export async function repairLogs(logs: LogsToRepair): Promise<readonly LostLines[]> {
+  const { room, trust } = logs;
+  const restored: Restored[] = [];
+  let commits: Promise<readonly BranchCommit[]> | undefined;
+  const all = (): Promise<readonly BranchCommit[]> => (commits ??= listCommits(room.repository));
+  for (const host of trust.charter.hosts.values()) {
+    room.progress(`reading log ${host.name}`);
+    const fault = await faultOf(logs, host);
+    if (fault === undefined) continue;
+    const one = await restoreLog(logs, { host, fault, tips: tipsOf(await all(), `log ${host.name}`) });
+    if (one !== undefined) restored.push(one);
+  }
+  // Only now is it known which objects are here again.
+  const allFound = !room.lostUnknown && (await areThere(room, [...room.lost]));
+  return restored.flatMap((one) => judge(room, one, allFound) ?? []);
+}
+
+async function areThere({ repository }: RepositoryRoom, oids: readonly string[]): Promise<boolean> {
+  const reader = openReader(repository);
+  try {
+    return (await reader.info(oids)).every((info) => info !== null);
+  } finally {
+    await reader.close();
+  }
+}
+
+interface LogFault {
+  readonly why: string;
+  /** Commit that the branch names; '' when it says nothing. */
+  readonly oid: string;
+  /** What the branch has, verified. */
+  readonly lines: readonly VerifiedLine[];
+  /** The branch could not be read to its end. */
+  readonly torn: boolean;
+}
+
+/** Why a log needs repair; undefined when it does not. */
+async function faultOf({ room, trust, last }: LogsToRepair, host: CharterHost): Promise<LogFault | undefined> {
+  const { repository, home } = room;
+  const { charter } = trust;
+  const read = await readVerifiedLog(repository, host, { meshId: charter.meshId, purged: charter.purges });
+  const seen = last[host.name];
+  if (read === undefined) {
+    const had = seen !== undefined || readPlainCopy(home, host.name).length > 0;
+    return had ? { why: 'its branch is gone', oid: '', lines: [], torn: true } : undefined;
+  }
+  const { lines } = read.extension;
+  const found = { oid: read.oid, lines, torn: read.damage !== undefined };
+  const why = read.damage?.message ?? cutText(host, read, trust) ?? rewoundText(trust, host.name, { read, seen });
+  if (why !== undefined) return { why, ...found };
+  return (await isWhole(repository, read.oid)) ? undefined : { why: 'objects of its history are missing', ...found };
+}
+
+/** A cut that a signer made is no damage. */
+function cutText(host: CharterHost, read: ReadLog, { charter }: TrustState): string | undefined {
+  const cut = cutOf(host.name, read);
+  if (cut === undefined || pinCuts([cut], charter.hosts).length > 0) return undefined;
+  return `line ${cut.seq}: ${cut.detail} (${cut.code})`;
+}
+
+function rewoundText(
+  trust: TrustState,
+  host: string,
+  { read, seen }: { readonly read: ReadLog; readonly seen: LastHead | undefined },
+): string | undefined {
+  const { lines } = read.extension;
+  const linkAt = (_: string, seq: number): string | undefined => lines[seq - 1]?.link;
+  if (seen === undefined || seen.oid === read.oid || linkAt(host, seen.seq) === seen.link) return undefined;
+  if (isSettled(trust, host, { head: seen, held: { linkAt } })) return undefined;
+  return lines.length < seen.seq
+    ? `it ends at line ${lines.length}, and had line ${seen.seq}`
+    : `line ${seen.seq} is another than it was`;
+}
+
+interface Restoring {
+  readonly host: CharterHost;
+  readonly fault: LogFault;
+  readonly tips: readonly BranchCommit[];
+}
+
+interface Restored {
+  readonly host: string;
+  readonly fault: LogFault;
+  readonly lines: readonly VerifiedLine[];
+  /** Commit of the branch now; undefined for none. */
+  readonly oid: string | undefined;
+  readonly seen: LastHead | undefined;
+}
+
+async function restoreLog(logs: LogsToRepair, restoring: Restoring): Promise<Restored | undefined> {
+  const { room, trust, last, self } = logs;
+  const { host, fault } = restoring;
+  const { name } = host;
+  const { meshId, purges } = trust.charter;
+  const sources = await gather(logs, restoring);
+  const wanted = { host: name, mesh: meshId, keys: holdingKeys(host), purged: purges };
+  const own = new Set(fault.lines.map(({ link }) => link));
+  const { lines, forkAt } = assembleLog(wanted, own, [fault.lines.map(({ text }) => text), ...sources.lists]);
+  assert(lines.length >= fault.lines.length, 'a repair gives up no line that the branch has');
+  if (forkAt !== undefined)
+    room.leave(
+      `log ${name}`,
+      `${name} signed two lines ${forkAt}, and its branch has neither`,
+      'memctl host recover there',
+    );
+  const texts = lines.map(({ text }) => text);
+  keepRubbish(room, { host: name, meshId, lists: sources.lists, lines });
+  const oid = texts.length === 0 ? undefined : await commitFor(logs, restoring, { texts, sources });
+  const ref = logRef(name);
+  if (oid !== undefined) await compareAndSwapRef(room.repository, { ref, expected: undefined, next: oid });
+  else if (name !== self) room.aside.moveAside(`${room.home.repository}/${ref}`, 'no line of it was found');
+  // A host that was given new keys before it ever said anything, for one.
+  if (oid === undefined && fault.oid === '' && last[name] === undefined && name !== self) return undefined;
+  return { host: name, fault, lines, oid, seen: last[name] };
+}
+
+/** Tells what came of it. @returns what may be lost. */
+function judge(room: RepositoryRoom, restored: Restored, allFound: boolean): LostLines | undefined {
+  const { host, fault, lines } = restored;
+  const lost = isSure(restored, allFound) ? undefined : { host, oid: fault.oid, from: lines.length + 1 };
+  const rest = lost === undefined ? '' : `; line ${lost.from} and what followed it may be lost`;
+  room.done(`log ${host}`, `${fault.why}: ${counted(lines.length, 'line')} in place${rest}`);
+  return lost;
+}
+
+/**
+ * Whether it is certain that no line is lost: all that was last seen is there, and either the branch could be read to its end,
+ * or the very commit that it named is whole again, or what that commit held is known, or every object that was damaged is
+ * here again. (Objects are durable before a branch names them: then the longest that was found is all there ever was.)
+ */
+function isSure({ fault, lines, oid, seen }: Restored, allFound: boolean): boolean {
+  const seenLine = seen === undefined ? undefined : lines[seen.seq - 1];
+  if (seen !== undefined && seenLine?.link !== seen.link) return false;
+  if (!fault.torn || allFound) return true;
+  return fault.oid !== '' && (oid === fault.oid || seen?.oid === fault.oid);
+}
+
+interface Sources {
+  readonly lists: readonly LineList[];
+  /** Commits that may hold the log, with what of it can be read. */
+  readonly commits: readonly { readonly oid: string; readonly lines: LineList }[];
+}
+
+/** Peers first: what they send may bring the very objects back that are missing here. */
+async function gather({ room, peers, last }: LogsToRepair, { host, fault, tips }: Restoring): Promise<Sources> {
+  const { repository, home } = room;
+  const fromPeers = await peers.linesOf(host.name);
+  const oids = new Set([fault.oid, last[host.name]?.oid ?? '', ...tips.map(({ oid }) => oid)]);
+  oids.delete('');
+  const commits: { oid: string; lines: LineList }[] = [];
+  for (const oid of oids) commits.push({ oid, lines: await readLines(repository, oid) });
+  // A last line that lost its newline proves itself like any other.
+  const { lines, rest } = splitLines(readPlainCopy(home, host.name));
+  return { lists: [...commits.map((commit) => commit.lines), ...fromPeers, [...lines, rest]], commits };
+}
+
+/** The commit to point the branch at: the one that was lost if it can be had again, else one that holds exactly these lines. */
+async function commitFor(
+  { room, trust }: LogsToRepair,
+  { host, fault }: Restoring,
+  { texts, sources }: { readonly texts: readonly string[]; readonly sources: Sources },
+): Promise<string> {
+  const { repository } = room;
+  const log = { repository, host: host.name, meshId: trust.charter.meshId, lines: texts };
+  const tree = await writeTree(log);
+  const wanted = fault.oid === '' ? [...room.lost] : [fault.oid];
+  const known = sources.commits.map(({ oid, lines }) => ({ oid, lines: lines.length }));
+  const earlier = [...known.filter(({ oid }) => oid !== fault.oid), { oid: null, lines: 0 }];
+  const restored = await restoreCommit(log, { oids: new Set(wanted), tree, earlier });
+  for (const oid of new Set([fault.oid, restored ?? '', ...known.map((commit) => commit.oid)]))
+    if (oid !== '' && (await holds(room, oid, texts))) return oid;
+  return writeWholeCommit(log, tree);
+}
+
+async function holds({ repository }: RepositoryRoom, oid: string, texts: readonly string[]): Promise<boolean> {
+  if (!(await isWhole(repository, oid))) return false;
+  const lines = await readLines(repository, oid);
+  return lines.length === texts.length && lines.every((line, index) => line === texts[index]);
+}
+
+/** What a source has and the log has not: somebody may want to know what it was. Never a body that a purge took out. */
+function keepRubbish(
+  room: RepositoryRoom,
+  found: {
+    readonly host: string;
+    readonly meshId: string;
+    readonly lists: readonly LineList[];
+    readonly lines: readonly VerifiedLine[];
+  },
+): void {
+  const good = new Set(found.lines.map(({ link }) => link));
+  const rest = new Set(
+    found.lists.flat().filter((text) => {
+      const line = parseLine(text, found.meshId);
+      return text.length > 0 && !(line.ok && good.has(line.value.link));
+    }),
+  );
+  if (rest.size === 0) return;
+  const bytes = Buffer.concat([...rest].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]));
+  room.aside.keepBytes(`log-${found.host}-other-lines.jsonl`, bytes, 'lines that do not follow, or are not signed');
+}

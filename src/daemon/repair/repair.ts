@@ -1,0 +1,180 @@
+/**
+ * `memctl doctor --repair`: everything that a home can have lost or got wrong, put back as far as it can be told what is right.
+ * Damage is moved aside, never deleted; what a host signed is never given up; where something may be lost, nothing is written
+ * until a person decides. Every step can be done again: a repair that was interrupted is run once more.
+ *
+ * The order follows what needs what: modes, the lock, the skeleton of the repository, objects, the trust set (which says whose
+ * lines count), logs, journals, files. Then the home is opened as any command does, which fetches and makes what is derived.
+ */
+import { isOperatingError } from '../../store/errors.ts';
+import { readRef, logRef } from '../../store/git/refs.ts';
+import { openHome } from '../../store/home.ts';
+import { readKeys } from '../../store/keys.ts';
+import { readLastHeads, writeLastHeads } from '../../store/last-heads.ts';
+import { sweepHome } from '../../store/sweep.ts';
+import { counted } from '../counted.ts';
+import { describeError } from '../describe-error.ts';
+import { openEngine, type Engine } from '../engine.ts';
+import { verify } from '../queries/verify.ts';
+import { readIdentity, type Identity } from '../identity.ts';
+import { openAskedPeers } from './ask-peers.ts';
+import { repairHomeFiles, repairModes } from './repair-files.ts';
+import { lockForRepair } from './repair-lock.ts';
+import { repairLogs, type LostLines } from './repair-logs.ts';
+import { repairObjects } from './repair-objects.ts';
+import { repairSkeleton } from './repair-skeleton.ts';
+import { repairTrust, type Member } from './repair-trust.ts';
+import { repairViews } from './repair-views.ts';
+import { openRepairRoom, type RepairOptions, type RepairRoom, type RepositoryRoom } from './room.ts';
+
+export type { RepairOptions } from './room.ts';
+
+/** What came of it; `aside`: the folder of what was moved aside. */
+export type Repaired = Pick<RepairRoom, 'repaired' | 'left'> & { readonly aside: string | null };
+
+/**
+ * Repairs a home, as far as that is safe. Errors: `HOME_LOCKED` while memd runs, `HOME_MISSING`, `HOME_UNSAFE`,
+ * `HOME_LOCK_DAMAGED`, `DISK_FAILED`, `DISK_FULL`; then what was done before stays done.
+ */
+export async function repairHome(options: RepairOptions): Promise<Repaired> {
+  const room = openRepairRoom(options);
+  repairModes(room);
+  openHome(room.home.dir);
+  const sound = await underLock(room, () => repairStore(room));
+  if (sound && (await bringUp(room)) && room.acceptLoss) {
+    await underLock(room, () => acceptLoss(room));
+    await bringUp(room);
+  }
+  const { repaired, left, aside } = room;
+  return { repaired, left, aside: aside.dir() };
+}
+
+async function underLock<T>(room: RepairRoom, work: () => Promise<T>): Promise<T> {
+  const lock = await lockForRepair(room);
+  try {
+    const removed = sweepHome(lock);
+    const [first] = removed;
+    if (first !== undefined)
+      room.done('what a crash left', `${counted(removed.length, 'file')} removed; the first, ${first}`);
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** @returns whether the home can be opened now. */
+async function repairStore(room: RepairRoom): Promise<boolean> {
+  repairHomeFiles(room);
+  const identity = readOrLeave(room, 'identity', () => readIdentity(room.home));
+  if (identity === undefined) return false;
+  const keys = readOrLeave(room, 'keys', () => readKeys(room.home));
+  const { repository } = await repairSkeleton(room, identity.host);
+  // Without keys no peer lets this host in.
+  const inRepository: RepositoryRoom = Object.assign(room, { repository, offline: room.offline || keys === undefined });
+  await repairObjects(inRepository);
+  const { mesh } = identity;
+  return mesh !== null && (await repairBranches(inRepository, { ...identity, mesh })) && keys !== undefined;
+}
+
+function readOrLeave<T>({ leave }: RepairRoom, what: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code, message, hint = 'restore it from a backup of this home' } = describeError(error);
+    leave(what, `${code}: ${message}`, hint);
+    return undefined;
+  }
+}
+
+async function repairBranches(room: RepositoryRoom, self: Member): Promise<boolean> {
+  const trust = await repairTrust(room, self);
+  if (trust === undefined) return false;
+  const { heads } = readLastHeads(room.home);
+  const peers = openAskedPeers(room, trust.charter, self.host);
+  try {
+    const lost = await repairLogs({ room, trust, self: self.host, peers, last: heads.logs });
+    const own = lost.find(({ host }) => host === self.host);
+    if (own !== undefined) await noteLoss(room, own);
+  } finally {
+    peers.close();
+  }
+  await repairViews(room, trust);
+  return true;
+}
+
+const unknownOid = '0'.repeat(40);
+const unknownLink = '0'.repeat(64);
+
+/**
+ * What may be lost of the own log must stop the writes of every later process, as if `last-heads.json` had seen it: a line that
+ * takes the number of a lost one would fork the log.
+ */
+async function noteLoss({ home }: RepairRoom, { host, oid, from }: LostLines): Promise<void> {
+  const { heads } = readLastHeads(home);
+  const seen = heads.logs[host];
+  if (seen !== undefined && seen.seq >= from) return;
+  const lost = { oid: oid === '' ? unknownOid : oid, seq: from, link: unknownLink };
+  await writeLastHeads(home, { ...heads, logs: { ...heads.logs, [host]: lost } });
+}
+
+/** Opens the home as any command does: peers are asked for what is missing, derived files are made. @returns whether something may be lost. */
+async function bringUp(room: RepairRoom): Promise<boolean> {
+  let engine: Engine | undefined;
+  try {
+    const { home, config, progress, offline } = room;
+    engine = await openEngine({ home: home.dir, daemon: false, progress, ...(config === undefined ? {} : { config }) });
+    const outcomes = offline ? [] : await engine.peers.cycle({ views: true });
+    const brought = outcomes.flatMap(({ peer, newEvents }) =>
+      newEvents > 0 ? `${counted(newEvents, 'line')} from ${peer}` : [],
+    );
+    if (brought.length > 0) room.done('logs', `fetched ${brought.join(', ')}`);
+    await makeDerived(room, engine);
+    const faults = engine.beliefs.headsFaults();
+    const silent = outcomes.filter(({ state }) => state !== 'up').map(({ peer }) => peer);
+    if (!room.acceptLoss || faults.length === 0)
+      for (const { message } of faults) room.leave('last heads', message, lossHint(silent));
+    return faults.length > 0;
+  } catch (error) {
+    const { code, message, hint = 'memctl doctor' } = describeError(error);
+    room.leave('home', `${code}: ${message}`, hint);
+    return false;
+  } finally {
+    await engine?.close().catch((error: unknown) => room.leave('home', describeError(error).message, 'memctl doctor'));
+  }
+}
+
+/** Everything is verified as `verify --deep` does; what is derived and differs is made again. */
+async function makeDerived(room: RepairRoom, engine: Engine): Promise<void> {
+  const { progress, leave } = room;
+  const before = await verify(engine, { deep: true, progress });
+  if (before.ok) return;
+  await engine.rebuild(progress);
+  const after = await verify(engine, { deep: true, progress });
+  const mended = before.problems.filter((problem) => !after.problems.includes(problem));
+  if (mended.length > 0) room.done('derived files', `made again; the first that was wrong: ${mended[0]}`);
+  const rewound = new Set(engine.beliefs.headsFaults().map(({ message }) => message));
+  const rest = after.problems.filter((problem) => !rewound.has(problem));
+  for (const problem of rest.slice(0, problemsMax)) leave('verify', problem, 'docs/operations.md, Damage');
+}
+
+/** Problems told one by one; `memctl verify --deep` has them all. */
+const problemsMax = 8;
+
+function lossHint(silent: readonly string[]): string {
+  const ask = silent.length === 0 ? 'no peer that was asked holds it' : `reach ${silent.join(', ')}, then memctl fetch`;
+  return `${ask}; once nobody can hold it any more: memctl doctor --repair --accept-loss`;
+}
+
+/** A person says that nobody holds what is missing: what was last seen is forgotten. */
+async function acceptLoss(room: RepairRoom): Promise<void> {
+  const { home } = room;
+  const identity: Identity = readIdentity(home);
+  room.aside.moveAside(home.lastHeads, 'what it saw and nobody holds is given up');
+  try {
+    readRef({ gitDir: home.repository }, logRef(identity.host));
+  } catch (error) {
+    if (!isOperatingError(error, 'REF_DAMAGED')) throw error;
+    room.aside.moveAside(`${home.repository}/${logRef(identity.host)}`, 'no line of it was found');
+  }
+  room.done('last heads', 'what was last seen and is found nowhere is given up, as you said');
+}

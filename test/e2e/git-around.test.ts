@@ -167,6 +167,9 @@ test.skipIf(process.getuid?.() !== 0)(
       hint: expect.stringContaining(`as root: chown -R 0:0 ${host.home}`),
     });
     await expect(host.start()).rejects.toThrow(/belongs to user id 12345/);
+    const doctor = await host.ctl('doctor');
+    expect(doctor.stdout).toMatch(/WRONG .*belongs to user id 12345, this process runs as/);
+    expect(doctor.stdout).toMatch(/fix: .*chown -R 0/);
     chownSync(host.repository, 0, 0);
     chownSync(host.home, other, other);
     expect(await host.refused(1, ['status'])).toMatchObject({

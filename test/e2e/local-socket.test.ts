@@ -224,7 +224,7 @@ describe('the local socket', () => {
 });
 
 describe('somebody else in the way', () => {
-  test('a home held by another process without a socket: locked, by whom, exit 1, and nothing is written', async () => {
+  test('A9: a home held by another process without a socket: locked, by whom, exit 1, and nothing is written', async () => {
     const held = await bench.lay('held');
     await held.json('init', '--host', 'held', '--listen', '127.0.0.1:0');
     const holder = startProcess({

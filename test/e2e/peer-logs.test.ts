@@ -1,5 +1,5 @@
 /** What stands in the log of a peer, or in our copy of it: it can end its own log, and nothing else. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readLogWithGit } from '../../drills/lib/check-log.ts';
@@ -155,6 +155,10 @@ describe('what a peer serves', () => {
     const after = await ours.json<Status>('status');
     expect(after.alarms).toContainEqual(expect.objectContaining({ kind: 'NOT_EXTENSION', host: 'beta' }));
     expect(readLogWithGit(ours.home, 'beta')).toEqual(before);
+    // Both are kept: ours where it was, theirs beside it.
+    const [other = '', ...more] = readdirSync(join(ours.home, 'forks'));
+    expect([other, ...more]).toEqual([expect.stringMatching(/^beta-2-[0-9a-f]{12}\.jsonl$/)]);
+    expect(readFileSync(join(ours.home, 'forks', other), 'utf8')).toContain('rewritten 5');
     // The host signed both: from there on its log counts nowhere, until a signer says which one it is.
     await expect.poll(async () => (await ours.json<Status>('status')).heads['beta']).toMatchObject({ seq: 1 });
     expect((await ours.ctl('recall', 'lesson/beta-2')).stdout).not.toContain('rewritten');

@@ -60,19 +60,26 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
   const unplug = pumpAnswer(options, child);
   const done = child.done
     .then(
-      ({ code }) => ({ code, note: code === 0 ? undefined : `upload-pack ended with ${code}` }),
-      (error: unknown) => ({ code: 1, note: String(error) }),
+      ({ code, stderr }) => ({ code, stderr, note: code === 0 ? undefined : `upload-pack ended with ${code}` }),
+      (error: unknown) => ({ code: 1, stderr: '', note: String(error) }),
     )
-    .then(({ code, note }) => {
+    .then(({ code, stderr, note }) => {
       clearTimeout(timer);
       unplug();
       // What git says names local paths; the peer learns that it failed, the note here says why.
-      if (code !== 0) channel.stderr.write('memd: upload-pack failed\n');
+      if (code !== 0) channel.stderr.write(`memd: upload-pack ${reasonFor(stderr)}\n`);
       channel.exit(code === 0 ? 0 : 1);
       channel.end();
       onEnd(stopped ? undefined : note);
     });
   return { stop, done };
+}
+
+/** One thing the peer may know, since a person there cannot put it right and has to tell somebody here. */
+function reasonFor(stderr: string): string {
+  return stderr.includes('dubious ownership')
+    ? 'refused: the repository belongs to another user on that machine; memctl doctor there says what to do'
+    : 'failed';
 }
 
 /** Channel to stdin, honouring backlog; a peer that asks without end is cut. */

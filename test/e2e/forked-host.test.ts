@@ -79,7 +79,7 @@ test('D4: the fork stops the forked log alone: the others write and hear each ot
   expect(new Set(roots).size).toBe(1);
 }, 60_000);
 
-test('D4: one act of a signer ends it: the log goes on with what beta said, and the other side stays kept', async () => {
+test('D4: one act of a signer ends it: the log goes on, and no side is lost', async () => {
   await beta.json('host', 'recover', ...signer());
   for (const host of [alpha, gamma, beta, alpha, gamma]) await host.ctl('fetch');
   await beta.json('lesson', 'lesson/after', 'said with the new keys');
@@ -90,8 +90,14 @@ test('D4: one act of a signer ends it: the log goes on with what beta said, and 
     }
     expect(await forkAlarms(host)).toEqual([]);
   }
-  // The clone is gone, so nobody brought its side to beta: it stands where it was met. Drill cloned-host has it brought.
+  // The clone is gone, so nobody brought its side to beta (drill cloned-host has it brought): it stands where it was met.
   expect(sidesKept(gamma)).toContain(`"${onClone[0]}"`);
+  for (const name of readdirSync(join(gamma.home, 'forks'))) {
+    cpSync(join(gamma.home, 'forks', name), join(beta.home, 'forks', name));
+  }
+  expect((await beta.ctl('host', 'recover', '--append')).code).toBe(0);
+  await alpha.json('fetch');
+  for (const subject of onClone) expect(await servedOn(alpha, subject)).toBe(true);
 }, 60_000);
 
 test('D4: the other machine goes on as well, under a name of its own', async () => {

@@ -118,21 +118,26 @@ test('a session is told the memory of the project that its folder is in', async 
   }
 });
 
-test('C9: a session starts within 200 ms with five peers that are gone', async () => {
+test('C9: a session starts within 200 ms with five peers that are gone, with memd and without', async () => {
   const { host, folder, start } = await hostWithMemory();
   for (const name of ['beta', 'gamma', 'delta', 'epsilon', 'zeta']) {
     const peer = await layHost({ folder, name, started: () => undefined });
     const { line } = await peer.json<{ line: string }>('host', 'request', '--host', name, '--listen', peer.address);
     await host.json('host', 'add', line, '--yes');
   }
-  await start();
+  const memd = await start();
   const stdin = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart', source: 'startup' });
-  const runs: number[] = [];
-  for (let i = 0; i < 10; i += 1) {
-    const done = await runHook(host.home, ['claude-code', 'SessionStart'], stdin);
-    expect(addedText(done, 'SessionStart')).toMatch(/^memd: 1\/6 hosts/);
-    runs.push(done.milliseconds);
-  }
+  const best = async (says: RegExp): Promise<number> => {
+    const runs: number[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      const done = await runHook(host.home, ['claude-code', 'SessionStart'], stdin);
+      expect(addedText(done, 'SessionStart')).toMatch(says);
+      runs.push(done.milliseconds);
+    }
+    return Math.min(...runs);
+  };
   // The best of ten: other tests run beside this one.
-  expect(Math.min(...runs)).toBeLessThan(200);
+  expect(await best(/^memd: 1\/6 hosts/)).toBeLessThan(200);
+  await memd.end();
+  expect(await best(/^memd: NOT RUNNING/)).toBeLessThan(200);
 }, 60_000);

@@ -35,6 +35,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
     e2e('damaged-home', 'A9: one flipped bit anywhere'),
     e2e('damaged-home', 'A9: SIGKILL in the middle of a rebuild'),
     e2e('damaged-home', 'A9: a flood of readers'),
+    e2e('repair', 'A9: what is derived: database'),
     e2e('local-socket', 'A9: a home held by another process without a socket'),
   ],
   A10: [
@@ -44,6 +45,9 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   ],
   A11: [e2e('write-path', 'A11: a correction is one event')],
   B1: [
+    e2e('repair', 'B1: the newest commit is empty'),
+    e2e('repair', 'B1: the branch is filled with NUL'),
+    e2e('backup-held', 'B1: a copy that is damaged is made whole by a backup'),
     e2e('damaged-home', 'B1: the commit at the head of the own log is truncated'),
     e2e('damaged-home', 'B1: the branch of the own log is empty'),
     e2e('peer-logs', 'B1: the branch of a peer is empty'),
@@ -61,6 +65,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   B13: [
     e2e('git-around', 'B13 (needs root): a home or repository of another user'),
     e2e('git-around', 'B13 (needs root): a repository that changes hands'),
+    drill('wrong-owner', 'a home, key, branch, object or socket of another user'),
   ],
   B14: [e2e('offline-twins', 'B14: what a session on one machine was told')],
   B15: [e2e('peers-in-trouble', 'B15: with every way to a peer gone')],

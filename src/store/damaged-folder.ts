@@ -57,6 +57,28 @@ export function openDamagedFolder(home: Home, now: Date): DamagedFolder {
   };
 }
 
+/** Objects that earlier repairs moved aside: the ids of loose ones, and how many packs. */
+export function listAsideObjects({ damaged }: Pick<Home, 'damaged'>): {
+  readonly names: readonly string[];
+  readonly packs: number;
+} {
+  const folders = namesIn(damaged).map((name) => path.join(damaged, name, 'repo.git', 'objects'));
+  const packs = folders.flatMap((folder) =>
+    namesIn(path.join(folder, 'pack')).filter((name) => name.endsWith('.pack')),
+  );
+  const names = folders.flatMap((folder) => {
+    const fans = namesIn(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    return fans.flatMap((fan) =>
+      namesIn(path.join(folder, fan)).flatMap((name) => (/^[0-9a-f]{38}/.test(name) ? fan + name.slice(0, 38) : [])),
+    );
+  });
+  return { names, packs: packs.length };
+}
+
+function namesIn(folder: string): readonly string[] {
+  return fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? fs.readdirSync(folder) : [];
+}
+
 function makeFolder({ dir, damaged }: Home, now: Date): string {
   const status = fs.lstatSync(damaged, { throwIfNoEntry: false });
   // A link in its place could lead what is moved to anywhere.

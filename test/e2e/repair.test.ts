@@ -2,12 +2,12 @@
  * `memctl doctor --repair`: every damage that a home can have, put right, and nothing lost that can be had anywhere.
  * Long because the kinds of damage share homes that are costly to make.
  */
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,7 +17,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { branchFile, emptyObjects, flipBit, gitIn, objectFile, packAll, removeCopies } from '../lib/damage.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
+import { createRandom } from '../lib/random.ts';
 
 const bench = openBench();
 /** A mesh of one: 121 events in a few files, and three more in commits of their own. */
@@ -53,28 +55,9 @@ async function copy(): Promise<BenchHost> {
   return host;
 }
 
-const git = (host: BenchHost, ...args: string[]): string =>
-  execFileSync('git', ['--git-dir', host.repository, ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim();
-const fileOf = (host: BenchHost, oid: string): string =>
-  join(host.repository, 'objects', oid.slice(0, 2), oid.slice(2));
-const branch = (host: BenchHost, name = 'log/alpha'): string => join(host.repository, 'refs/heads', name);
-
-/** The file of an object, writable. */
-function openFile(host: BenchHost, name: string): string {
-  const file = fileOf(host, git(host, 'rev-parse', name));
-  chmodSync(file, 0o600);
-  return file;
-}
-
-function flip(file: string, at = Math.floor(statSync(file).size / 2)): void {
-  chmodSync(file, 0o600);
-  const bytes = readFileSync(file);
-  bytes[at] = (bytes[at] ?? 0) ^ 0x10;
-  writeFileSync(file, bytes);
-}
+const git = (host: BenchHost, ...args: string[]): string => gitIn(host.home, ...args);
+const branch = (host: BenchHost, name = 'log/alpha'): string => branchFile(host.home, name);
+const openFile = (host: BenchHost, name: string): string => objectFile(host.home, name);
 
 async function repair(host: BenchHost, ...args: string[]): Promise<Repaired> {
   const { stdout } = await host.ctl('doctor', '--repair', ...args, '--json');
@@ -103,9 +86,9 @@ describe('one damage to the own home, without any peer', () => {
     ],
     [
       'a bit of the newest file is another, and a folder is gone',
-      (host) => (flip(openFile(host, 'log/alpha:00/00/02.jsonl')), rmSync(openFile(host, 'log/alpha:00/00'))),
+      (host) => (flipBit(openFile(host, 'log/alpha:00/00/02.jsonl')), rmSync(openFile(host, 'log/alpha:00/00'))),
     ],
-    ['every object file of the log is empty', (host) => emptyAll(host, 'log/alpha')],
+    ['every object file of the log is empty', (host) => emptyObjects(host.home, 'log/alpha')],
     ['B1: the branch is filled with NUL', (host) => writeFileSync(branch(host), Buffer.alloc(41))],
     ['the branch is gone', (host) => rmSync(branch(host))],
     ['the branch is set back', (host) => writeFileSync(branch(host), `${git(host, 'rev-parse', 'log/alpha~2')}\n`)],
@@ -170,19 +153,133 @@ describe('one damage to the own home, without any peer', () => {
     chmodSync(host.home, 0o755);
   }
 
-  function emptyAll(host: BenchHost, name: string): void {
-    for (const line of git(host, 'rev-list', '--objects', name).split('\n')) {
-      const file = fileOf(host, line.slice(0, 40));
-      chmodSync(file, 0o600);
-      truncateSync(file, 0);
-    }
-  }
-
   test.each(damages)('%s', { timeout: 60_000 }, async (_what, damage) => {
     const host = await copy();
     damage(host);
     const done = await repair(host);
     expect(done.repaired).not.toEqual([]);
+    await requireSound(host, done);
+  });
+});
+
+describe('packs', () => {
+  const packs: [string, (pack: string) => void][] = [
+    ['a bit of the pack is another', (pack) => flipBit(pack)],
+    ['the index is empty', (pack) => truncateSync(pack.replace(/pack$/, 'idx'), 0)],
+    [
+      'the index is gone, and the pack is cut off',
+      (pack) => (rmSync(pack.replace(/pack$/, 'idx')), truncateSync(pack, statSync(pack).size - 400)),
+    ],
+    ['the pack is empty', (pack) => truncateSync(pack, 0)],
+  ];
+
+  test.each(packs)(
+    '%s: what is good in it is saved, and the copies give the rest',
+    { timeout: 60_000 },
+    async (_what, damage) => {
+      const host = await copy();
+      damage(packAll(host.home));
+      const done = await repair(host);
+      expect(done.repaired).toContainEqual(expect.objectContaining({ what: 'packs' }));
+      // The trust set stands in no copy: with the whole pack gone it is gone, and a mesh of one has no peer.
+      if (done.left.length > 0) {
+        expect(done.left).toMatchObject([{ what: 'branch trust' }]);
+        expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({
+          code: expect.stringMatching(/^OBJECT_|DAMAGED/) as unknown,
+        });
+      } else await requireSound(host, done);
+    },
+  );
+});
+
+describe('what may be lost', () => {
+  test('is not given up by itself: no line takes its number before a person says so', { timeout: 60_000 }, async () => {
+    const host = await copy();
+    removeCopies(host.home);
+    truncateSync(openFile(host, 'log/alpha:00/00/02.jsonl'), 0);
+    const done = await repair(host);
+    expect(done.left).toMatchObject([{ what: 'lines', fix: expect.stringContaining('--accept-loss') as unknown }]);
+    expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+    expect(await host.json('recall', 'note/n0')).toMatchObject({ status: 'served' });
+    const given = await repair(host, '--accept-loss');
+    expect(given.left).toEqual([]);
+    const { seq } = await host.json<{ seq: number }>('lesson', 'lesson/x', 'x');
+    expect(seq).toBeLessThan(lines);
+    expect(await host.json('verify', '--deep')).toMatchObject({ ok: true, logs: { alpha: { lines: seq } } });
+  });
+
+  test('stops writes also where last-heads.json is lost with it', { timeout: 60_000 }, async () => {
+    const host = await copy();
+    removeCopies(host.home);
+    rmSync(join(host.home, 'last-heads.json'));
+    truncateSync(openFile(host, 'log/alpha'), 0);
+    writeFileSync(branch(host), '');
+    expect((await repair(host)).left).toMatchObject([{ what: 'lines' }]);
+    expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+  });
+});
+
+describe('the home', () => {
+  test('is repaired by whoever holds it alone: not beside a memd', { timeout: 60_000 }, async () => {
+    const host = await copy();
+    await host.start();
+    truncateSync(openFile(host, 'log/alpha~2'), 0);
+    const refused = await host.refused(1, ['doctor', '--repair']);
+    expect(refused).toMatchObject({ code: 'HOME_LOCKED', hint: expect.stringContaining('stop memd') as unknown });
+    await host.stop();
+    await requireSound(host, await repair(host));
+  });
+
+  test(
+    'B3, B7: a lock of git that somebody has open stays, and is told; one that nobody has goes',
+    { timeout: 60_000 },
+    async () => {
+      const host = await copy();
+      const [held, stale] = [`${branch(host)}.lock`, join(host.repository, 'objects/maintenance.lock')];
+      for (const file of [held, stale]) writeFileSync(file, '');
+      const owner = spawn(
+        process.execPath,
+        ['-e', 'require("fs").openSync(process.argv[1], "r"); console.log(1); setInterval(() => {}, 1000)', held],
+        {
+          stdio: ['ignore', 'pipe', 'ignore'],
+        },
+      );
+      try {
+        await new Promise((resolve) => owner.stdout.once('data', resolve));
+        const done = await repair(host);
+        expect(done.repaired).toContainEqual(
+          expect.objectContaining({
+            what: 'what a crash left',
+            detail: expect.stringContaining('maintenance.lock') as unknown,
+          }),
+        );
+        expect([existsSync(held), existsSync(stale)]).toEqual([true, false]);
+        expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'REF_LOCKED' });
+      } finally {
+        owner.kill();
+        await new Promise((resolve) => owner.once('exit', resolve));
+      }
+      expect((await host.ctl('lesson', 'lesson/x', 'x')).code).toBe(0);
+      expect(existsSync(held)).toBe(false);
+    },
+  );
+
+  test('a repair that is killed is run once more', { timeout: 120_000 }, async () => {
+    const host = await copy();
+    truncateSync(openFile(host, 'trust'), 0);
+    emptyObjects(host.home, 'log/alpha');
+    writeFileSync(branch(host), '');
+    writeFileSync(join(host.repository, 'HEAD'), '');
+    const random = createRandom(20_261_130);
+    for (let round = 0; round < 8; round += 1) {
+      const words = [join(import.meta.dirname, '../../bin/memctl'), '--home', host.home, 'doctor', '--repair'];
+      const child = spawn(process.execPath, words, { stdio: 'ignore' });
+      const timer = setTimeout(() => child.kill('SIGKILL'), 250 + random.below(1_500));
+      await new Promise((resolve) => child.once('exit', resolve));
+      clearTimeout(timer);
+    }
+    const done = await repair(host);
+    expect(done.left).toEqual([]);
     await requireSound(host, done);
   });
 });

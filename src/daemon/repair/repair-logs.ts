@@ -169,15 +169,16 @@ function judge(room: RepositoryRoom, restored: Restored, allFound: boolean): Los
 }
 
 /**
- * Whether it is certain that no line is lost: all that was last seen is there, and either the branch could be read to its end,
- * or the very commit that it named is whole again, or what that commit held is known, or every object that was damaged is
- * here again. (Objects are durable before a branch names them: then the longest that was found is all there ever was.)
+ * Whether nothing says that a line is lost: all that was last seen is there, and either the branch could be read to its end, or
+ * the very commit that it named is whole again or is the one that was last seen, or every object that was damaged is here again.
+ * (Objects are durable before a branch names them: then the longest that was found is all there ever was.) A branch that names
+ * nothing rests on what was last seen, as a home from a backup does; peers are asked before the first append in any case.
  */
 function isSure({ fault, lines, oid, seen }: Restored, allFound: boolean): boolean {
-  const seenLine = seen === undefined ? undefined : lines[seen.seq - 1];
-  if (seen !== undefined && seenLine?.link !== seen.link) return false;
+  if (seen !== undefined && lines[seen.seq - 1]?.link !== seen.link) return false;
   if (!fault.torn || allFound) return true;
-  return fault.oid !== '' && (oid === fault.oid || seen?.oid === fault.oid);
+  if (fault.oid === '') return seen !== undefined;
+  return oid === fault.oid || seen?.oid === fault.oid;
 }
 
 interface Sources {

@@ -1,5 +1,6 @@
 /** The object store: what cannot be what its name says goes aside, after everything good in it has been saved. */
 import path from 'node:path';
+import { listAsideObjects } from '../../store/damaged-folder.ts';
 import { findDamagedLoose, findDamagedPacks } from '../../store/git/damaged-objects.ts';
 import { isOid } from '../../store/git/object-id.ts';
 import { indexPack, salvagePack } from '../../store/git/salvage.ts';
@@ -9,10 +10,18 @@ import type { RepositoryRoom } from './room.ts';
 
 /** Looks through every object file. Afterwards git finds an object or not, and never damage. */
 export async function repairObjects(room: RepositoryRoom): Promise<void> {
+  rememberEarlier(room);
   room.progress('looking through loose objects');
   await moveLoose(room);
   room.progress('looking through packs');
   await repairPacks(room);
+}
+
+/** What an earlier repair moved aside, which may have been interrupted before it put anything back. */
+function rememberEarlier(room: RepositoryRoom): void {
+  const { names, packs } = listAsideObjects(room.home);
+  for (const oid of names) room.lost.add(oid);
+  room.lostUnknown ||= packs > 0;
 }
 
 async function moveLoose(room: RepositoryRoom): Promise<void> {

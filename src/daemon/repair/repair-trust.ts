@@ -36,13 +36,6 @@ export async function repairTrust(room: RepositoryRoom, self: Member): Promise<T
     );
     return undefined;
   }
-  const rewound = lastTrustFault(room, after);
-  if (rewound !== undefined)
-    room.leave(
-      branch,
-      rewound,
-      'memctl fetch, once a host that holds more is reached; or memctl doctor --repair --accept-loss',
-    );
   return after;
 }
 

@@ -8,6 +8,8 @@
  */
 import { isOperatingError } from '../../store/errors.ts';
 import { readRef, logRef } from '../../store/git/refs.ts';
+import { isWhole } from '../../store/git/branch-commits.ts';
+import { openRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home.ts';
 import { readKeys } from '../../store/keys.ts';
 import { readLastHeads, writeLastHeads } from '../../store/last-heads.ts';
@@ -16,7 +18,7 @@ import { counted } from '../counted.ts';
 import { describeError } from '../describe-error.ts';
 import { openEngine, type Engine } from '../engine.ts';
 import { verify } from '../queries/verify.ts';
-import { readIdentity, type Identity } from '../identity.ts';
+import { readIdentity } from '../identity.ts';
 import { openAskedPeers } from './ask-peers.ts';
 import { repairHomeFiles, repairModes } from './repair-files.ts';
 import { lockForRepair } from './repair-lock.ts';
@@ -128,12 +130,10 @@ async function bringUp(room: RepairRoom): Promise<boolean> {
       newEvents > 0 ? `${counted(newEvents, 'line')} from ${peer}` : [],
     );
     if (brought.length > 0) room.done('logs', `fetched ${brought.join(', ')}`);
-    await makeDerived(room, engine);
-    const faults = engine.beliefs.headsFaults();
     const silent = outcomes.filter(({ state }) => state !== 'up').map(({ peer }) => peer);
-    if (!room.acceptLoss || faults.length === 0)
-      for (const { message } of faults) room.leave('last heads', message, lossHint(silent));
-    return faults.length > 0;
+    const lost = await makeDerived(room, engine);
+    if (!room.acceptLoss) for (const fault of lost) room.leave('lines', fault, lossHint(silent));
+    return lost.length > 0;
   } catch (error) {
     const { code, message, hint = 'memctl doctor' } = describeError(error);
     room.leave('home', `${code}: ${message}`, hint);
@@ -143,18 +143,31 @@ async function bringUp(room: RepairRoom): Promise<boolean> {
   }
 }
 
-/** Everything is verified as `verify --deep` does; what is derived and differs is made again. */
-async function makeDerived(room: RepairRoom, engine: Engine): Promise<void> {
+/**
+ * Everything is verified as `verify --deep` does; what is derived and differs is made again. @returns what says that lines of
+ * the own log, or trust ops, are lost.
+ */
+async function makeDerived(room: RepairRoom, engine: Engine): Promise<readonly string[]> {
   const { progress, leave } = room;
   const before = await verify(engine, { deep: true, progress });
-  if (before.ok) return;
+  if (before.ok) return [];
   await engine.rebuild(progress);
   const after = await verify(engine, { deep: true, progress });
   const mended = before.problems.filter((problem) => !after.problems.includes(problem));
   if (mended.length > 0) room.done('derived files', `made again; the first that was wrong: ${mended[0]}`);
-  const rewound = new Set(engine.beliefs.headsFaults().map(({ message }) => message));
-  const rest = after.problems.filter((problem) => !rewound.has(problem));
-  for (const problem of rest.slice(0, problemsMax)) leave('verify', problem, 'docs/operations.md, Damage');
+  const lost = lossesOf(engine);
+  // What is derived of a log that is not whole is left as it is: it may be all there is.
+  if (lost.length === 0)
+    for (const problem of after.problems.slice(0, problemsMax)) leave('verify', problem, 'docs/operations.md, Damage');
+  return lost;
+}
+
+function lossesOf({ beliefs, identity }: Engine): readonly string[] {
+  const faults = beliefs.headsFaults().map(({ message }) => message);
+  const cut = beliefs.book.cutOf(identity.host);
+  return cut === undefined
+    ? faults
+    : [...faults, `log ${cut.log} is cut at line ${cut.seq}: ${cut.detail} (${cut.code})`];
 }
 
 /** Problems told one by one; `memctl verify --deep` has them all. */
@@ -165,16 +178,22 @@ function lossHint(silent: readonly string[]): string {
   return `${ask}; once nobody can hold it any more: memctl doctor --repair --accept-loss`;
 }
 
-/** A person says that nobody holds what is missing: what was last seen is forgotten. */
+/** A person says that nobody holds what is missing: what was last seen is forgotten, and a branch that names nothing goes. */
 async function acceptLoss(room: RepairRoom): Promise<void> {
   const { home } = room;
-  const identity: Identity = readIdentity(home);
+  const { host } = readIdentity(home);
   room.aside.moveAside(home.lastHeads, 'what it saw and nobody holds is given up');
-  try {
-    readRef({ gitDir: home.repository }, logRef(identity.host));
-  } catch (error) {
-    if (!isOperatingError(error, 'REF_DAMAGED')) throw error;
-    room.aside.moveAside(`${home.repository}/${logRef(identity.host)}`, 'no line of it was found');
-  }
+  const oid = commitOf(home.repository, host);
+  if (oid === undefined || (oid !== null && !(await isWhole(openRepository(home.repository), oid))))
+    room.aside.moveAside(`${home.repository}/${logRef(host)}`, 'no line of it was found');
   room.done('last heads', 'what was last seen and is found nowhere is given up, as you said');
+}
+
+function commitOf(gitDir: string, host: string): string | null | undefined {
+  try {
+    return readRef({ gitDir }, logRef(host));
+  } catch (error) {
+    if (isOperatingError(error, 'REF_DAMAGED')) return undefined;
+    throw error;
+  }
 }

@@ -14,6 +14,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
 >([
   ['init', () => import('./commands/init.ts')],
   ['host', () => import('./commands/host.ts')],
+  ['leave', () => import('./commands/leave.ts')],
   ['join', () => import('./commands/join.ts')],
   ['charter', () => import('./commands/charter.ts')],
   ['signer', () => import('./commands/signer.ts')],

@@ -3,7 +3,7 @@ import { homePaths, resolveHome, socketAddress } from '../store/home.ts';
 import { setTimeout } from 'node:timers/promises';
 import { connectApi, type ApiConnection } from '../daemon/api/api-client.ts';
 import type { Answer, Method, Params } from '../daemon/api/api-types.ts';
-import { configHere, currentFolder } from './here.ts';
+import { configHere } from './here.ts';
 import type { Engine } from '../daemon/engine.ts';
 import { isOperatingError } from '../store/errors.ts';
 import { lockPatience, type LockPatience } from '../store/lock-note.ts';
@@ -52,7 +52,7 @@ async function reach<T>(home: string, output: Output, use: (call: Call) => Promi
   const progress = (text: string): void => output.progress(text);
   const patience = lockPatience(homePaths(home));
   for (;;) {
-    const connection = await connectApi(socketAddress(homePaths(home), currentFolder() ?? home));
+    const connection = await connectApi(socketAddress(homePaths(home)));
     if (connection !== undefined) return askDaemon(connection, progress, use);
     const engine = await openAlone(home, output, patience);
     if (engine === 'locked') continue;

@@ -119,7 +119,7 @@ function requireSchedule({ sync, config }: MemdOptions): string {
 
 function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
   return serveApi({
-    socketPath: socketAddress(engine.home, process.cwd()),
+    socketPath: socketAddress(engine.home),
     handle: (method, params, progress) => handleRequest(engine, method, params, progress),
     describe: (error) => {
       const described = describeError(error);

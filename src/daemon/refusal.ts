@@ -61,6 +61,8 @@ export type RefusalCode =
   | 'STOPPING'
   | 'ONCE_USED'
   | 'TOO_FEW_PEERS'
+  | 'NOT_REPLICATED'
+  | 'STOP_FAILED'
   | 'NOTIFIER_UNKNOWN';
 
 export interface RefusalOptions {

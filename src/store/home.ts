@@ -45,6 +45,9 @@ export interface Home {
 /** Bytes of a unix socket path that every system takes (Linux 107, macOS 103). */
 export const socketPathBytesMax = 103;
 
+/** Bytes of the path of a home: SQLite takes 512 for the longest of its files, and these have up to 22 more. */
+export const homePathBytesMax = 480;
+
 /** Lays out the paths. Pure but for path joining; touches no disk. */
 export function homePaths(dir: string): Home {
   const at = (...parts: string[]): string => path.join(dir, ...parts);
@@ -102,15 +105,26 @@ export function resolveHome(options: {
 }
 
 function requireAbsolute(dir: string, source: string): string {
-  if (path.isAbsolute(dir)) return path.resolve(dir);
+  if (path.isAbsolute(dir)) return requireShort(path.resolve(dir));
   throw new OperatingError('HOME_NOT_ABSOLUTE', `${source} is not an absolute path: ${JSON.stringify(dir)}`, {
     hint: 'give an absolute path; the current folder is never used',
   });
 }
 
+function requireShort(dir: string): string {
+  if (Buffer.byteLength(dir) <= homePathBytesMax) return dir;
+  throw new OperatingError(
+    'HOME_PATH_TOO_LONG',
+    `the path of the home is longer than ${homePathBytesMax} bytes: ${dir}`,
+    {
+      hint: 'name a shorter one: --home DIR',
+    },
+  );
+}
+
 /**
  * Opens an existing home: a real folder, ours, closed to others, on a file system with working locks.
- * Errors: `HOME_MISSING`, `HOME_UNSAFE`, `HOME_NOT_ABSOLUTE`.
+ * Errors: `HOME_MISSING`, `HOME_UNSAFE`, `HOME_NOT_ABSOLUTE`, `HOME_PATH_TOO_LONG`.
  */
 export function openHome(dir: string): Home {
   const absolute = requireAbsolute(dir, 'home');
@@ -175,16 +189,16 @@ function checkFolder(dir: string, status: fs.Stats): void {
 }
 
 /**
- * Path by which to reach the socket: the absolute one; one relative to `cwd` when that is too long for the system; on Linux
- * else one through a descriptor of the home, so that a home may lie as deep as files may. A socket of another user is not
- * used: whoever answers there is not our memd. Errors: `HOME_PATH_TOO_LONG`, `HOME_UNSAFE`.
+ * Path by which to reach the socket: the absolute one; when that is too long for the system, on Linux one through a
+ * descriptor of the home, so that a home may lie as deep as its files may; elsewhere one relative to the working folder. A
+ * socket of another user is not used: whoever answers there is not our memd. Errors: `HOME_PATH_TOO_LONG`, `HOME_UNSAFE`.
  */
-export function socketAddress(home: Home, cwd: string): string {
+export function socketAddress(home: Home, platform: NodeJS.Platform = process.platform): string {
   requireOwnSocket(home);
-  const candidates = [home.socket, path.relative(cwd, home.socket)];
-  const fitting = candidates.find((candidate) => Buffer.byteLength(candidate) <= socketPathBytesMax);
-  if (fitting !== undefined) return fitting;
-  if (process.platform === 'linux') return path.join(descriptorPath(home.dir), path.basename(home.socket));
+  if (Buffer.byteLength(home.socket) <= socketPathBytesMax) return home.socket;
+  if (platform === 'linux') return path.join(descriptorPath(home.dir), path.basename(home.socket));
+  const relative = path.relative(workingFolder() ?? home.dir, home.socket);
+  if (workingFolder() !== undefined && Buffer.byteLength(relative) <= socketPathBytesMax) return relative;
   throw new OperatingError(
     'HOME_PATH_TOO_LONG',
     `socket path is longer than ${socketPathBytesMax} bytes: ${home.socket}`,
@@ -192,6 +206,15 @@ export function socketAddress(home: Home, cwd: string): string {
       hint: `use a shorter home folder, or run from inside it: cd ${home.dir}`,
     },
   );
+}
+
+/** undefined where it was removed. */
+function workingFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
 }
 
 function requireOwnSocket(home: Home): void {

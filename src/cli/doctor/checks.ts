@@ -10,7 +10,6 @@ import { readIdentity, type Identity } from '../../daemon/identity.ts';
 import { readRepository, type Snapshot } from '../../daemon/beliefs/snapshot.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { homePaths, socketAddress, type Home } from '../../store/home.ts';
-import { currentFolder } from '../here.ts';
 
 /** What one check found. */
 export type Finding = Omit<CheckJson, 'name'>;
@@ -72,7 +71,7 @@ function notChecked(what: string, error: unknown): never {
 }
 
 async function askDaemon(home: Home): Promise<StatusJson | undefined> {
-  const connection = await connectApi(socketAddress(home, currentFolder() ?? home.dir), daemonMs);
+  const connection = await connectApi(socketAddress(home), daemonMs);
   if (connection === undefined) return undefined;
   try {
     return (await connection.call('status', {})) as StatusJson;

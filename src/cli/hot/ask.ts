@@ -29,18 +29,9 @@ export async function askMemd(
 }
 
 async function ask(home: Home, request: { readonly method: string; readonly params: unknown }): Promise<Asked> {
-  const connection = await connectApi(addressOf(home));
+  const connection = await connectApi(socketAddress(home));
   if (connection === undefined) return { state: 'absent' };
   const result = await connection.call(request.method, request.params);
   connection.close();
   return { state: 'answered', result };
-}
-
-/** The working folder may be gone: it is looked at only where the absolute path is too long for a socket. */
-function addressOf(home: Home): string {
-  try {
-    return socketAddress(home, home.dir);
-  } catch {
-    return socketAddress(home, process.cwd());
-  }
 }

@@ -26,7 +26,7 @@ export async function lockForRepair(room: RepairRoom): Promise<HomeLock> {
 }
 
 async function answers({ home }: RepairRoom): Promise<boolean> {
-  const connection = await connectApi(socketAddress(home, process.cwd()), socketMs).catch(() => undefined);
+  const connection = await connectApi(socketAddress(home), socketMs).catch(() => undefined);
   connection?.close();
   return connection !== undefined;
 }

@@ -85,42 +85,50 @@ describe('opening a home', () => {
 
 describe('socket address', () => {
   test('a short path is used as it is', () => {
-    expect(socketAddress(homePaths('/home/u/memd'), '/')).toBe('/home/u/memd/memd.sock');
+    expect(socketAddress(homePaths('/home/u/memd'))).toBe('/home/u/memd/memd.sock');
   });
 
-  test('a long path is reached relative to the current folder', () => {
-    const deep = `/${'d'.repeat(60)}/${'e'.repeat(60)}`;
-    expect(socketAddress(homePaths(`${deep}/home`), deep)).toBe('home/memd.sock');
+  test('elsewhere than on Linux a long path is reached relative to the working folder', () => {
+    const deep = path.join(process.cwd(), 'd'.repeat(90));
+    expect(socketAddress(homePaths(deep), 'darwin')).toBe(`${'d'.repeat(90)}/memd.sock`);
+    expect(() => socketAddress(homePaths(`/${'d'.repeat(60)}/${'e'.repeat(60)}`), 'darwin')).toThrow(
+      expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }),
+    );
   });
 
-  test.runIf(process.platform === 'linux')('a longer one is reached through a descriptor of the home', async () => {
-    const deep = path.join(temporaryFolder(), 'd'.repeat(200), 'e'.repeat(200), 'f'.repeat(200));
-    fs.mkdirSync(deep, { recursive: true, mode: 0o700 });
-    const address = socketAddress(homePaths(deep), '/');
-    expect(Buffer.byteLength(address)).toBeLessThan(socketPathBytesMax);
-    const server = createServer((socket) => socket.end('hello'));
-    await new Promise<void>((resolve) => server.listen(address, resolve));
-    expect(fs.existsSync(path.join(deep, 'memd.sock'))).toBe(true);
-    const said = await new Promise<string>((resolve) => {
-      connect(socketAddress(homePaths(deep), '/')).once('data', (data) => resolve(String(data)));
-    });
-    expect(said).toBe('hello');
-    await new Promise((resolve) => server.close(resolve));
-    // Another folder of that name has another descriptor.
-    fs.renameSync(deep, `${deep}x`);
-    fs.mkdirSync(deep);
-    fs.writeFileSync(path.join(deep, 'memd.sock'), 'new');
-    expect(fs.readFileSync(socketAddress(homePaths(deep), '/'), 'utf8')).toBe('new');
-  });
+  test.runIf(process.platform === 'linux')(
+    'on Linux a longer one is reached through a descriptor of the home',
+    async () => {
+      const deep = path.join(temporaryFolder(), 'd'.repeat(200), 'e'.repeat(200), 'f'.repeat(200));
+      fs.mkdirSync(deep, { recursive: true, mode: 0o700 });
+      const address = socketAddress(homePaths(deep), 'linux');
+      expect(Buffer.byteLength(address)).toBeLessThan(socketPathBytesMax);
+      const server = createServer((socket) => socket.end('hello'));
+      await new Promise<void>((resolve) => server.listen(address, resolve));
+      expect(fs.existsSync(path.join(deep, 'memd.sock'))).toBe(true);
+      const said = await new Promise<string>((resolve) => {
+        connect(socketAddress(homePaths(deep), 'linux')).once('data', (data) => resolve(String(data)));
+      });
+      expect(said).toBe('hello');
+      await new Promise((resolve) => server.close(resolve));
+      // Another folder of that name has another descriptor.
+      fs.renameSync(deep, `${deep}x`);
+      fs.mkdirSync(deep);
+      fs.writeFileSync(path.join(deep, 'memd.sock'), 'new');
+      expect(fs.readFileSync(socketAddress(homePaths(deep), 'linux'), 'utf8')).toBe('new');
+    },
+  );
 
   test('a long path that is not there leads nowhere', () => {
     const deep = `/${'d'.repeat(60)}/${'e'.repeat(60)}`;
-    if (process.platform === 'linux') expect(fs.existsSync(socketAddress(homePaths(`${deep}/home`), '/'))).toBe(false);
-    else
-      expect(() => socketAddress(homePaths(`${deep}/home`), '/')).toThrow(
-        expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }),
-      );
+    expect(fs.existsSync(socketAddress(homePaths(`${deep}/home`), 'linux'))).toBe(false);
   });
+});
+
+test('a path that SQLite would not take is refused, made or opened', () => {
+  const dir = path.join(temporaryFolder(), ...Array.from({ length: 5 }, () => 'd'.repeat(100)));
+  for (const use of [createHome, openHome])
+    expect(() => use(dir)).toThrow(expect.objectContaining({ code: 'HOME_PATH_TOO_LONG' }));
 });
 
 describe('private files', () => {

@@ -56,7 +56,7 @@ describe.runIf(process.getuid?.() === 0)('what belongs to another user (needs ro
     const home = homeWithFiles();
     fs.writeFileSync(home.socket, '');
     fs.chownSync(home.socket, 12_345, 12_345);
-    expect(() => socketAddress(home, '/')).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }));
+    expect(() => socketAddress(home)).toThrow(expect.objectContaining({ code: 'HOME_UNSAFE' }));
   });
 });
 

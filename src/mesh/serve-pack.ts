@@ -4,6 +4,9 @@ import type { ServerChannel } from 'ssh2';
 import { socketBacklogBytesMax, uploadPackDeadlineMs, uploadRequestBytesMax } from '../core/limits.ts';
 import { startChild, type RunningChild } from '../store/child.ts';
 
+/** Exit status that asks to come back later (EX_TEMPFAIL). */
+export const busyStatus = 75;
+
 export interface ServePackOptions {
   readonly channel: ServerChannel;
   /** The socket under the channel: ssh2 writes to it without heeding its backlog, so we do. */
@@ -67,8 +70,10 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
       clearTimeout(timer);
       unplug();
       // What git says names local paths; the peer learns that it failed, the note here says why.
-      if (code !== 0) channel.stderr.write(`memd: upload-pack ${reasonFor(stderr)}\n`);
-      channel.exit(code === 0 ? 0 : 1);
+      const why = stopped ? 'cut off, ask again' : `upload-pack ${reasonFor(stderr)}`;
+      if (code !== 0) channel.stderr.write(`memd: ${why}
+`);
+      channel.exit(code === 0 ? 0 : stopped ? busyStatus : 1);
       channel.end();
       onEnd(stopped ? undefined : note);
     });

@@ -10,7 +10,7 @@ import type { ConnectionFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { printable } from '../store/errors.ts';
 import type { PeerAddress } from './address.ts';
-import { busyStatus } from './ssh-sessions.ts';
+import { busyStatus } from './serve-pack.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
 
 /** Keys of this host that a peer may know instead: it has heard of a rekey that we have not, or not of ours. */

@@ -11,7 +11,7 @@ import {
 } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
-import { serveUploadPack, type ServedPack } from './serve-pack.ts';
+import { busyStatus, serveUploadPack, type ServedPack } from './serve-pack.ts';
 import type { Watchers } from './watch-serve.ts';
 
 export interface SessionOptions {
@@ -34,9 +34,8 @@ export interface SessionOptions {
   readonly onNote: (code: 'UPLOAD_PACK' | 'HEADS', detail: string) => void;
 }
 
-/** Exit status of a refusal, and of "busy, try again" (EX_TEMPFAIL). */
+/** Exit status of a refusal. */
 const refusedStatus = 1;
-export const busyStatus = 75;
 
 /** Handles the sessions of one logged-in connection. */
 export function handleSessions(options: SessionOptions): void {

@@ -14,69 +14,12 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { converge, enrol } from '../../drills/lib/hosts.ts';
 import { childEnvironment } from '../../src/store/child.ts';
 import { findBytes } from '../lib/byte-search.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
+import { expectSound, git, secret, subject, tellSecret, type Claim, type Purged } from '../lib/purge-hosts.ts';
 
 const bench = openBench();
-const secret = 'xylophone-4711-quagga';
-const subject = 'note/leak';
-
-interface Purged {
-  readonly id: string;
-  readonly targets: readonly string[];
-  readonly done: boolean;
-  readonly unconfirmed: readonly string[];
-  readonly exports: readonly { readonly dir: string; readonly there: boolean }[];
-}
-
-interface Claim {
-  readonly id: string;
-  readonly status: string;
-  readonly content?: string;
-}
-
-function git(host: BenchHost, ...args: readonly string[]): string {
-  const options = { env: childEnvironment(), encoding: 'utf8', stdio: 'pipe' } as const;
-  return execFileSync('git', ['--git-dir', host.repository, ...args], options).trim();
-}
-
-/** Lessons around an event that says the secret wherever it can, with what names it. @returns its id. */
-async function tellSecret(host: BenchHost): Promise<string> {
-  const lessons = (from: number): string =>
-    Array.from({ length: 40 }, (_, n) =>
-      JSON.stringify({ kind: 'lesson', subject: `lesson/rule-${from + n}`, content: `rule ${from + n}` }),
-    ).join('\n');
-  await host.append(lessons(0));
-  const leak = {
-    kind: 'assert',
-    subject,
-    content: `the key is ${secret}`,
-    value: 'gate-nine',
-    hook: secret,
-    text: secret,
-  };
-  await host.append(JSON.stringify({ ...leak, names: [secret], home: `file:${secret}.md` }));
-  await host.append(lessons(40));
-  const id = await idOf(host);
-  const cites = { kind: 'decision', subject, content: 'we keep it there', basis: [id] };
-  await host.append(JSON.stringify(cites));
-  return id;
-}
-
-async function idOf(host: BenchHost): Promise<string> {
-  const { stdout } = await host.ctl('log', subject, '--json');
-  const [first = '{}'] = stdout.trim().split('\n');
-  return (JSON.parse(first) as Claim).id;
-}
-
-async function expectSound(host: BenchHost): Promise<void> {
-  expect(findBytes(host.home, secret)).toEqual([]);
-  expect(git(host, 'fsck', '--strict', '--full')).toBe('');
-  const { code, stdout } = await host.ctl('verify', '--deep', '--json');
-  expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, ok: true, problems: [] });
-}
 
 describe('a purge on one host', { timeout: 90_000 }, () => {
   let alpha: BenchHost;
@@ -376,31 +319,5 @@ describe('a purge that counts no more', { timeout: 90_000 }, () => {
     expect(await host.json('status')).toMatchObject({ alarms: [] });
     await host.append(event);
     await expectSound(host);
-  });
-});
-
-describe('a purge in a mesh', { timeout: 90_000 }, () => {
-  test('a host that receives the op does the same, to the same commit and root, and is named until it has', async () => {
-    const [alpha, beta] = await Promise.all([bench.lay('mesh-alpha'), bench.lay('mesh-beta')]);
-    const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'mesh-alpha', '--listen', alpha.address);
-    await alpha.start();
-    await enrol(alpha, beta, mesh);
-    await beta.start();
-    const id = await tellSecret(alpha);
-    await converge([alpha, beta]);
-    expect(findBytes(beta.home, secret)).not.toEqual([]);
-    const purged = await alpha.json<Purged>('purge', id, '--reason', 'secret', '--yes');
-    expect(purged).toMatchObject({ done: true, unconfirmed: ['mesh-beta'] });
-    await alpha.append(JSON.stringify({ kind: 'lesson', subject: 'lesson/after', content: 'after the purge' }));
-    await converge([alpha, beta]);
-    expect(await alpha.json('purge', '--list')).toMatchObject([{ id, unconfirmed: [] }]);
-    expect(await beta.json('purge', '--list')).toMatchObject([{ id, done: true, unconfirmed: [] }]);
-    for (const host of [alpha, beta]) await expectSound(host);
-    const roots = await Promise.all([alpha, beta].map((host) => host.json<{ root: string }>('status')));
-    expect(roots[0]?.root).toBe(roots[1]?.root);
-    expect(git(beta, 'rev-parse', 'log/mesh-alpha')).toBe(git(alpha, 'rev-parse', 'log/mesh-alpha'));
-    expect(readdirSync(join(beta.repository, 'quarantine'))).toEqual([]);
-    expect(existsSync(join(beta.home, 'purged.json'))).toBe(true);
-    await Promise.all([alpha, beta].map((host) => host.stop()));
   });
 });

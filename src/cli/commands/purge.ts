@@ -21,7 +21,7 @@ type PurgeOptions = SigningOptions & { readonly reason?: string; readonly list?:
 export function makeCommand(cli: Cli): Command {
   const command = new Command('purge')
     .description('take the bodies of events out of every host: signed, and for good')
-    .argument('[id...]', '64 hex or a unique prefix of at least 8')
+    .argument('[id...]', '64 hex, a unique prefix of at least 8, or HOST:SEQ')
     .option('--reason <CODE>', 'secret, personal-data, legal, mistake, or another code; it is kept for ever')
     .option('--list', 'what is purged, by whom and why, from which hosts it is gone, and from which not yet');
   return withSigningOptions(command)

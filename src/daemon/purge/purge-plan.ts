@@ -1,6 +1,7 @@
 /** purge.plan: what a purge would take away, and who may sign it. */
 import type { Body } from '../../core/event.ts';
 import { eventsOf, eventView, namersOf, subjectsOf, type Fold } from '../../core/fold/fold.ts';
+import type { EventView } from '../../core/fold/state.ts';
 import { skeletonOf } from '../../core/fold/skeleton.ts';
 import { isSlug } from '../../core/id.ts';
 import { trustPurgeTargetsMax } from '../../core/limits.ts';
@@ -11,9 +12,10 @@ import { keptOps, type TrustSet } from '../../core/trust/set.ts';
 import { peersOf } from '../../mesh/node.ts';
 import type { Params, PurgedJson, PurgePlanJson, PurgeTargetJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
-import { fullId, requireIdText, unknownEvent } from '../full-ids.ts';
+import { unknownEvent } from '../full-ids.ts';
 import { Refusal, type RefusalOptions } from '../refusal.ts';
 import { signerOfKey } from '../trust/signer-of.ts';
+import { bareSkeleton, findTarget, skeletonOfLine, type NamedTarget } from './purge-targets.ts';
 
 /**
  * Names exactly what would go, without saying any of it. Refuses BAD_REQUEST, ID_UNKNOWN, ID_AMBIGUOUS, PURGE_REFUSED,
@@ -24,7 +26,13 @@ export async function planPurge(engine: Engine, request: Params<'purge.plan'>): 
   requireReason(reason);
   const fold = await engine.beliefs.fold();
   const { set, charter } = engine.trust();
-  const full = [...new Set(ids.map((id) => idOf(id, fold, set)))].toSorted((a, b) => (a < b ? -1 : 1));
+  const named = new Map<string, NamedTarget>();
+  for (const given of ids) {
+    requireNoOp(given, set);
+    const target = await findTarget(engine, fold, given);
+    named.set(target.id, target);
+  }
+  const full = [...named.keys()].toSorted((a, b) => (a < b ? -1 : 1));
   if (full.length > trustPurgeTargetsMax) {
     throw new Refusal({
       code: 'BAD_REQUEST',
@@ -33,7 +41,7 @@ export async function planPurge(engine: Engine, request: Params<'purge.plan'>): 
       exit: 2,
     });
   }
-  const targets = full.map((id) => targetOf(fold, set, { id, ids: full }));
+  const targets = full.map((id) => targetOf(fold, set, { ...(named.get(id) ?? { id }), ids: full }));
   if (key !== undefined) requireMayPurge(charter, key);
   return { reason, targets, hosts: peersOf(charter, engine.identity.host) };
 }
@@ -49,32 +57,42 @@ function requireReason(reason: string): void {
   });
 }
 
-/** A full id of an event. Trust ops are the mesh itself: they stay. */
-function idOf(given: string, fold: Fold, set: TrustSet): string {
+/** Trust ops are the mesh itself: they stay. */
+function requireNoOp(given: string, set: TrustSet): void {
   const isOp = given.length >= 8 && keptOps(set).some(({ id }) => id.startsWith(given));
   if (isOp)
     throw refused(`${given} is a trust op; trust ops cannot be purged`, 'memctl charter shows what is in effect');
-  requireIdText(given);
-  return fullId(given, fold);
 }
 
-function targetOf(fold: Fold, set: TrustSet, { id, ids }: { id: string; ids: readonly string[] }): PurgeTargetJson {
+function targetOf(
+  fold: Fold,
+  set: TrustSet,
+  { id, line, ids }: NamedTarget & { readonly ids: readonly string[] },
+): PurgeTargetJson {
   const view = eventView(fold, id);
   if (view?.purge) {
     throw refused(`event ${id.slice(0, 12)} is purged already, by trust op ${view.purge.op.slice(0, 12)}`, purgeList);
   }
-  const skeleton = view?.body ? skeletonOf(view.body, view.level) : formerSkeleton(set, id);
-  if (skeleton !== undefined) {
-    const { supersedes, basis } = namersOf(fold, id);
-    const lines = (view?.lines ?? []).map(({ log, seq }) => ({ log, seq }));
-    const repeatedBy = view?.body ? repeatersOf(fold, view.body, ids) : [];
-    return { skeleton, lines, supersededBy: supersedes, basisOf: basis, repeatedBy };
-  }
-  if (view !== undefined) {
-    const why = 'its body cannot be read here, so nothing can be said of what is to stay of it';
-    throw refused(`event ${id.slice(0, 12)} cannot be purged: ${why}`, `memctl show ${id.slice(0, 12)}`);
-  }
-  throw unknownEvent(id);
+  const skeleton = view?.body ? skeletonOf(view.body, view.level) : leftOf(set, { id, line, view });
+  if (skeleton === undefined) throw unknownEvent(id);
+  const { supersedes, basis } = namersOf(fold, id);
+  const lines = (view?.lines ?? []).map(({ log, seq }) => ({ log, seq }));
+  const body = view?.body ?? line?.body;
+  const repeatedBy = body ? repeatersOf(fold, body, ids) : [];
+  return { skeleton, lines, supersededBy: supersedes, basisOf: basis, repeatedBy };
+}
+
+/** Of an event that has no body in the fold: it was purged once, or this version cannot read it, or it counts for nothing. */
+function leftOf(
+  set: TrustSet,
+  { id, line, view }: NamedTarget & { readonly view: EventView | undefined },
+): PurgeSkeleton | undefined {
+  const former = formerSkeleton(set, id);
+  if (former !== undefined) return former;
+  if (view === undefined) return line && skeletonOfLine(line);
+  const [carrier] = view.lines;
+  const { subject } = view;
+  return carrier && bareSkeleton({ id, host: carrier.log, ...(subject === null ? {} : { subject }) });
 }
 
 /** Texts shorter than this are in too many events to say anything. */

@@ -1,0 +1,450 @@
+/** An enrolled host that is an enemy, as server and as client: refused, bounded, named, and nobody else is disturbed. */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { initRepository, type Repository } from '../src/store/git/repository.ts';
+import { logFolders, writeCommit, writeTree, type Entry } from '../test/e2e/mesh/hostile.ts';
+import { openApi, type ApiConnection } from './lib/api.ts';
+import { DrillFailure, type DrillContext } from './lib/drill.ts';
+import {
+  beHostile,
+  exec,
+  packing,
+  packingWithoutEnd,
+  saying,
+  serving,
+  silent,
+  trickling,
+  type Answer,
+  type HostileHost,
+} from './lib/hostile-host.ts';
+import { blobBomb, deltaBomb, endlessPack, manyBlobs, manyCommits } from './lib/hostile-packs.ts';
+import { enrol, layHost, type TestHost } from './lib/hosts.ts';
+import { pause } from './lib/process.ts';
+import { canWatchMemory, watchMemory, type MemoryWatch } from './lib/process-memory.ts';
+
+export const name = 'hostile-peer';
+export const promise =
+  'whatever an enrolled enemy serves or asks: refused and named, memd grows by 64 MiB at most, a child has 64 MiB at most, nothing is left on disk, and a sound peer is served meanwhile';
+
+const memdGrowthMibMax = 64;
+const childMibMax = 64;
+const vectors = fileURLToPath(new URL('../../shared/vectors/', import.meta.url));
+
+interface World {
+  readonly context: DrillContext;
+  readonly alpha: TestHost;
+  readonly beta: TestHost;
+  readonly gamma: TestHost;
+  readonly enemy: HostileHost;
+  readonly memory: MemoryWatch;
+  /** The victim's socket, and the sound peer's. */
+  readonly api: ApiConnection;
+  readonly betaApi: ApiConnection;
+  readonly odd: Repository;
+  readonly worst: { growth: number; child: number; held: number; honestMs: number; attempts: number };
+}
+
+export async function run(context: DrillContext): Promise<void> {
+  if (!canWatchMemory()) context.skip('/proc does not tell what a process uses');
+  const world = await start(context);
+  try {
+    await asServer(world);
+    await asClient(world);
+    await atTheEnd(world);
+  } finally {
+    world.memory.stop();
+    world.api.close();
+    world.betaApi.close();
+    await world.enemy.close();
+  }
+}
+
+async function start(context: DrillContext): Promise<World> {
+  const folder = context.temporaryFolder();
+  const lay = (host: string): Promise<TestHost> => layHost({ folder, name: host, started: context.adopt });
+  const [alpha, beta, gamma] = [await lay('alpha'), await lay('beta'), await lay('gamma')];
+  context.step('alpha founds a mesh; beta and gamma are enrolled; gamma is an enemy and runs no memd');
+  const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'alpha', '--listen', alpha.address);
+  const memd = await alpha.start();
+  await enrol(alpha, beta, mesh);
+  await beta.start();
+  await enrol(alpha, gamma, mesh);
+  await beta.ctl('fetch', 'alpha');
+  const { trust } = await alpha.json<{ trust: string }>('status');
+  const enemy = await beHostile(gamma, { mesh, trust });
+  const odd = await initRepository(join(folder, 'odd.git'), { host: 'gamma' });
+  const api = await openApi(join(alpha.home, 'memd.sock'));
+  const betaApi = await openApi(join(beta.home, 'memd.sock'));
+  const memory = watchMemory(memd.pid);
+  const worst = { growth: 0, child: 0, held: 0, honestMs: 0, attempts: 0 };
+  const world = { context, alpha, beta, gamma, enemy, memory, api, betaApi, odd, worst };
+  const events = Array.from({ length: 4_000 }, (_, index) =>
+    lesson(`lesson/before-${index}`, randomBytes(300).toString('base64')),
+  );
+  await betaApi.call('append', { events });
+  for (let round = 0; round < 20; round += 1) await honestCycle(world);
+  world.worst.honestMs = 0;
+  return world;
+}
+
+function lesson(subject: string, content: string): object {
+  return { kind: 'lesson', subject, content };
+}
+
+interface Fetched {
+  readonly peer: string;
+  readonly state: string;
+  readonly new: number;
+  readonly reason?: string;
+}
+
+async function fetchFrom(api: ApiConnection, peer: string): Promise<Fetched> {
+  const { result, error } = await api.call('fetch', { peer });
+  const one = (result as { peers: Fetched[] } | undefined)?.peers[0];
+  if (one === undefined) throw new Error(`fetch from ${peer}: ${error?.message ?? 'no answer'}`);
+  return one;
+}
+
+let said = 0;
+
+/** beta says something, and alpha has it. */
+async function honestCycle({ api, betaApi, worst }: World): Promise<void> {
+  said += 1;
+  await betaApi.call('append', { events: [lesson(`lesson/honest-${said}`, `rule ${said}`)] });
+  const started = performance.now();
+  const { state, reason } = await fetchFrom(api, 'beta');
+  worst.honestMs = Math.max(worst.honestMs, performance.now() - started);
+  must(state === 'up', `beta is ${state}: ${reason}`);
+}
+
+function must(holds: boolean, sentence: string): void {
+  if (!holds) throw new DrillFailure(sentence);
+}
+
+/** One thing that gamma serves. */
+interface Attempt {
+  readonly what: string;
+  /** Lines that it says it holds of its own log: they decide how much may come. */
+  readonly lines: number;
+  readonly pack?: Answer;
+  readonly heads?: Answer;
+  /** Commit that it offers; a made-up one if not given. */
+  readonly oid?: string;
+  /** What the peer is marked with. */
+  readonly reason: RegExp;
+}
+
+async function attempt(world: World, { what, lines, pack, heads, oid, reason }: Attempt): Promise<void> {
+  const { alpha, api, enemy, memory, worst } = world;
+  worst.attempts += 1;
+  enemy.answers.pack = pack;
+  enemy.answers.heads = heads;
+  const made = worst.attempts.toString(16).padStart(40, 'c');
+  enemy.claim({ gamma: { oid: oid ?? made, seq: lines, link: made.padEnd(64, 'd') } });
+  memory.reset();
+  const quarantine = join(alpha.home, 'repo.git', 'quarantine');
+  const held = watchFolder(quarantine);
+  const [outcome] = await Promise.all([fetchFrom(api, 'gamma'), honestCycle(world)]);
+  worst.held = Math.max(worst.held, held.stop());
+  const growth = memory.growth();
+  const child = memory.child();
+  worst.growth = Math.max(worst.growth, growth);
+  worst.child = Math.max(worst.child, child.mib);
+  const words = outcome.reason ?? '';
+  must(outcome.state !== 'up' && outcome.new === 0, `${what}: ${outcome.state}, ${outcome.new} new`);
+  must(reason.test(words), `${what}: refused as ${words}`);
+  must(/^[\u0020-\u007e…]*$/.test(words), `${what}: its words are fit for a terminal: ${words}`);
+  must(growth <= memdGrowthMibMax, `${what}: memd grew by ${growth.toFixed(0)} MiB`);
+  must(child.mib <= childMibMax, `${what}: ${child.command} took ${child.mib.toFixed(0)} MiB`);
+  must(readdirSync(quarantine).length === 0, `${what}: nothing is left in the quarantine`);
+  must(!existsSync(join(alpha.home, 'repo.git/refs/heads/log/gamma')), `${what}: it is no log`);
+}
+
+/** MiB that a folder held at most. */
+function watchFolder(folder: string): { stop(): number } {
+  let most = 0;
+  const look = (): void => void (most = Math.max(most, sizeOf(folder)));
+  const timer = setInterval(look, 20);
+  return {
+    stop() {
+      clearInterval(timer);
+      return most / 1_048_576;
+    },
+  };
+}
+
+function sizeOf(path: string): number {
+  try {
+    const stat = statSync(path);
+    if (!stat.isDirectory()) return stat.size;
+    return readdirSync(path).reduce((sum, entry) => sum + sizeOf(join(path, entry)), 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Long enough for an answer that keeps its promise, short enough that the pack is taken in as a pack. */
+const manyLines = 1_000;
+const refusedPack = /^(PACK_REFUSED|TOO_LARGE|PROTOCOL|NOT_A_COMMIT|COMMIT_CHAIN|MISSING_OBJECT|REMOTE_ERROR)/;
+
+async function asServer(world: World): Promise<void> {
+  const { context, worst } = world;
+  context.step('gamma answers with nonsense, with nothing, and without an end');
+  for (const one of nonsense()) await attempt(world, one);
+  report(world);
+  context.step('gamma sends bombs: small packs, large objects');
+  for (const one of bombs()) await attempt(world, one);
+  report(world);
+  context.step('gamma sends trees and lines that are no log: a line of 10 MB, deep nesting, links, odd names');
+  for (const one of await oddLogs(world)) await attempt(world, one);
+  report(world);
+  await outside(world);
+  context.evidence(
+    `${worst.attempts} attempts in all; a cycle with beta meanwhile took ${worst.honestMs.toFixed(0)} ms at most`,
+  );
+}
+
+function report({ context, worst }: World): void {
+  const [growth, child, held] = [worst.growth, worst.child, worst.held].map((mib) => mib.toFixed(0));
+  context.evidence(
+    `${worst.attempts} attempts so far: memd grew by ${growth} MiB at most, the largest child had ${child} MiB, the quarantine held ${held} MiB at most and is empty`,
+  );
+}
+
+function nonsense(): Attempt[] {
+  const endlessHeads: Answer = packingWithoutEnd(function* () {
+    for (;;) yield Buffer.alloc(65_536, 0x7b);
+  });
+  return [
+    { what: 'garbage', lines: 1, pack: saying(Buffer.alloc(100_000, 0xa5)), reason: /^PROTOCOL/ },
+    {
+      what: 'terminal codes',
+      lines: 1,
+      pack: saying(Buffer.from('0015ERR \u001b[2J\u0007x')),
+      reason: /^(PROTOCOL|REMOTE_ERROR)/,
+    },
+    { what: 'silence for ever', lines: 1, pack: (channel) => void channel.end(), reason: /^(CLOSED|PROTOCOL|TIMEOUT)/ },
+    { what: 'heads without end', lines: 1, heads: endlessHeads, reason: /^TOO_LARGE/ },
+    {
+      what: 'heads that nest 100 000 deep',
+      lines: 1,
+      heads: saying(Buffer.from(`${'['.repeat(100_000)}\n`)),
+      reason: /^PROTOCOL/,
+    },
+    { what: 'heads byte by byte', lines: 1, heads: trickling(Buffer.from('{"addresses":{}'), 300), reason: /^TIMEOUT/ },
+    { what: 'no answer to a question', lines: 1, heads: silent, reason: /^TIMEOUT/ },
+    {
+      what: 'a pack without end, of one line',
+      lines: 1,
+      pack: packingWithoutEnd(endlessPack),
+      reason: /^TOO_LARGE/,
+    },
+    {
+      what: 'a pack without end, of a million lines',
+      lines: 1_000_000,
+      pack: packingWithoutEnd(endlessPack),
+      reason: /^TOO_LARGE: log gamma: the pack is larger than 67108864 bytes/,
+    },
+  ];
+}
+
+function bombs(): Attempt[] {
+  const made: [string, () => Buffer][] = [
+    ['a blob of 256 MiB', () => blobBomb(256 * 1_048_576)],
+    ['a delta of 1 GiB', () => deltaBomb(1, 16_384)],
+    ['50 deltas of 15 MiB', () => deltaBomb(50, 240)],
+    ['40 trees of 15 MiB', () => manyBlobs(40, 15 * 1_048_576)],
+  ];
+  const both = made.flatMap(([what, make]): Attempt[] => {
+    const pack = packing(make());
+    return [
+      { what: `${what}, unpacked`, lines: 1, pack, reason: refusedPack },
+      { what: `${what}, kept as a pack`, lines: manyLines, pack, reason: refusedPack },
+    ];
+  });
+  const commits = packing(manyCommits(150_000));
+  return [...both, { what: '150 000 commits', lines: 25_000, pack: commits, reason: refusedPack }];
+}
+
+async function oddLogs({ odd }: World): Promise<Attempt[]> {
+  const line = `{"v":1,"x":"${'x'.repeat(10_485_760)}"}\n`;
+  const nested = `${'['.repeat(16_000)}${']'.repeat(16_000)}\n`;
+  const link: Entry = { mode: '120000', oid: await blobOf(odd, '/etc/passwd') };
+  const gitlink: Entry = { mode: '160000', oid: '1'.repeat(40) };
+  const odds: [string, Record<string, Entry>, RegExp][] = [
+    ['a line of 10 MB', logFolders([line]), /^(TOO_LARGE|PACK_REFUSED)/],
+    ['a line that nests 16 000 deep', logFolders([nested]), /^LOG_CUT/],
+    ['a link in the place of a segment', { '00': { '00': { '00.jsonl': link } } }, /^TREE_SHAPE/],
+    ['a link in the place of a folder', { '00': link }, /^TREE_SHAPE/],
+    ['a gitlink', { '00': gitlink }, /^TREE_SHAPE/],
+    ['a name that leads elsewhere', { '..': { x: 'x' } }, /^(PACK_REFUSED|TREE_SHAPE)/],
+    ['a folder .git', { '.git': { hooks: { 'post-checkout': 'x' } } }, /^(PACK_REFUSED|TREE_SHAPE)/],
+    ['a name of control characters', { '\u001b[2J': 'x' }, /^(PACK_REFUSED|TREE_SHAPE)/],
+    ['a file that no log has', { ...logFolders(['']), readme: 'x' }, /^TREE_SHAPE/],
+    [
+      '10 000 files',
+      { '00': Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, 'x'])) },
+      /^(TREE_SHAPE|TOO_LARGE)/,
+    ],
+  ];
+  const attempts: Attempt[] = [];
+  for (const [what, folder, reason] of odds) {
+    const oid = await writeCommit(odd, await writeTree(odd, folder));
+    attempts.push({ what, lines: manyLines, oid, pack: serving(odd.gitDir), reason });
+  }
+  return attempts;
+}
+
+async function blobOf(repository: Repository, content: string): Promise<string> {
+  await writeTree(repository, { x: content });
+  return execFileSync('git', ['hash-object', '--stdin'], { input: content, encoding: 'utf8' }).trim();
+}
+
+/** Data of outside makers, where it lies beside the checkout. */
+async function outside(world: World): Promise<void> {
+  const { context } = world;
+  const folder = join(vectors, 'git');
+  if (!existsSync(folder)) return context.evidence('NOT RUN: ../shared/vectors/git is not here');
+  const packs = readdirSync(join(folder, 'packs'));
+  context.step(
+    `gamma sends the ${packs.length} packs of ../shared/vectors/git, unpacked and kept, and its repositories`,
+  );
+  for (const file of packs) {
+    const pack = packing(readFileSync(join(folder, 'packs', file)));
+    for (const lines of [1, manyLines]) await attempt(world, { what: file, lines, pack, reason: /./ });
+  }
+  const into = context.temporaryFolder();
+  let repositories = 0;
+  for (const file of readdirSync(join(folder, 'repos'))) {
+    const repository = join(into, file.replace(/\.tar\.gz$/, ''));
+    mkdirSync(into, { recursive: true });
+    execFileSync('tar', ['-xzf', join(folder, 'repos', file), '-C', into, '--no-same-owner']);
+    const main = join(repository, 'refs/heads/main');
+    if (!existsSync(main)) continue;
+    repositories += 1;
+    const oid = readFileSync(main, 'utf8').trim();
+    await attempt(world, { what: file, lines: manyLines, oid, pack: serving(repository), reason: /./ });
+  }
+  report(world);
+  context.evidence(`${packs.length} packs twice and ${repositories} repositories, each refused with a reason`);
+}
+
+async function asClient(world: World): Promise<void> {
+  const { context, memory } = world;
+  context.step('gamma opens what it never uses: 60 sockets that say nothing or a byte a second, 1 MiB of greeting');
+  memory.reset();
+  const sockets = Array.from({ length: 60 }, (_, index) => openSocket(world.alpha.port, index));
+  await honestCycle(world);
+  await Promise.all(sockets);
+  await honestCycle(world);
+  requireBounds(world, 'sockets that are not used');
+  context.evidence('every one of them was ended within the login time; beta was served before and after');
+
+  context.step('gamma logs in with its key and runs what is not offered');
+  const client = await world.enemy.logIn(world.alpha);
+  const commands = outsideCommands();
+  memory.reset();
+  for (const command of commands) {
+    const code = await codeOf(world, command);
+    must(code !== 0, `"${command.slice(0, 40)}" is refused`);
+  }
+  requireBounds(world, 'commands that are not offered');
+  context.evidence(`${commands.length} commands refused`);
+  client.end();
+  await packFlood(world);
+}
+
+/** Resolves when the other side has ended it. */
+function openSocket(port: number, index: number): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const timer = setInterval(() => index % 3 === 1 && socket.write('S'), 1_000);
+    socket.on('connect', () => index % 3 === 2 && socket.write(`SSH-2.0-${'a'.repeat(1_048_576)}`));
+    socket.on('error', () => undefined).resume();
+    socket.on('close', () => {
+      clearInterval(timer);
+      resolve();
+    });
+  });
+}
+
+function outsideCommands(): readonly string[] {
+  const own = ["git-receive-pack '/log'", "git-upload-pack '/log'; id", 'sh', 'memd', "git-upload-pack '../log'"];
+  const file = join(vectors, 'ssh2', 'exec-commands.json');
+  if (!existsSync(file)) return own;
+  const { exec_commands: listed } = JSON.parse(readFileSync(file, 'utf8')) as {
+    exec_commands: { cmd: string; right: string }[];
+  };
+  return [...own, ...listed.filter(({ right }) => right.startsWith('refuse:')).map(({ cmd }) => cmd)];
+}
+
+async function codeOf({ enemy, alpha }: World, command: string): Promise<number | null> {
+  const client = await enemy.logIn(alpha);
+  const channel = await exec(client, command).catch(() => undefined);
+  const code = channel === undefined ? null : await endOf(channel);
+  client.end();
+  return code;
+}
+
+function endOf(channel: {
+  resume(): unknown;
+  once(event: 'close', told: (code?: number | null) => void): unknown;
+}): Promise<number | null> {
+  return new Promise((resolve) => {
+    channel.resume();
+    channel.once('close', (code) => resolve(code ?? null));
+  });
+}
+
+/** As many fetches at once as it likes, which it never reads; and beta fetches meanwhile. */
+async function packFlood(world: World): Promise<void> {
+  const { context, memory, enemy, alpha, betaApi } = world;
+  context.step('gamma asks for 32 fetches at once and reads none of them');
+  memory.reset();
+  const busy: (number | null)[] = [];
+  for (let connection = 0; connection < 8; connection += 1) {
+    const client = await enemy.logIn(alpha);
+    for (let at = 0; at < 4; at += 1) {
+      const channel = await exec(client, "git-upload-pack '/log'");
+      channel.once('close', (code?: number | null) => busy.push(code ?? null));
+      channel.stderr.resume();
+      channel.write(Buffer.alloc(1_024, 0x30));
+    }
+  }
+  await world.api.call('append', { events: [lesson('lesson/of-alpha', 'said while it was flooded')] });
+  const { state, reason, new: fresh } = await fetchFrom(betaApi, 'alpha');
+  must(state === 'up' && fresh >= 1, `beta fetches from alpha meanwhile: ${state} ${reason ?? ''}`);
+  for (let tries = 0; tries < 100 && busy.length < 28; tries += 1) await pause(50);
+  must(busy.length >= 28, `${busy.length} of 32 are turned away or ended`);
+  requireBounds(world, 'a flood of fetches');
+  context.evidence(
+    `${busy.filter((code) => code === 75).length} of 32 told to come back later; beta was served meanwhile`,
+  );
+}
+
+function requireBounds({ memory, worst }: World, what: string): void {
+  const growth = memory.growth();
+  const child = memory.child();
+  worst.growth = Math.max(worst.growth, growth);
+  worst.child = Math.max(worst.child, child.mib);
+  must(growth <= memdGrowthMibMax, `${what}: memd grew by ${growth.toFixed(0)} MiB`);
+  must(child.mib <= childMibMax, `${what}: ${child.command} took ${child.mib.toFixed(0)} MiB`);
+}
+
+async function atTheEnd(world: World): Promise<void> {
+  const { context, alpha } = world;
+  context.step('what alpha says of it');
+  await attempt(world, { what: 'garbage once more', lines: 1, pack: saying(Buffer.from('zzzz')), reason: /^PROTOCOL/ });
+  const status = await alpha.json<{ peers: { host: string; state: string; reason?: string }[] }>('status');
+  const [beta, gamma] = ['beta', 'gamma'].map((host) => status.peers.find((peer) => peer.host === host));
+  must(beta?.state === 'up', 'beta is up');
+  must(gamma?.state === 'refused' && (gamma.reason ?? '') !== '', `gamma is ${gamma?.state}`);
+  const { ok, problems } = await alpha.json<{ ok: boolean; problems: string[] }>('verify', '--deep');
+  must(ok, `verify --deep: ${problems.join('; ')}`);
+  report(world);
+  context.evidence(`gamma is refused (${gamma?.reason}); beta is up; verify --deep is clean`);
+}

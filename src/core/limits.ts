@@ -184,6 +184,8 @@ export const watchLinesMax = 400;
 export const watchBytesMax: number = 16 * 1_024 * 1_024;
 /** `git upload-pack` children at one time, over all peers; how long one may take; bytes of request one may be sent. */
 export const uploadPacksMax = 16;
+/** And of one peer over all its connections, so that none can take all of them: a sound one fetches one thing at a time. */
+export const uploadPacksPerHostMax = 4;
 export const uploadPackDeadlineMs = 600_000;
 export const uploadRequestBytesMax: number = 8 * 1_024 * 1_024;
 /** Bytes that may wait in the socket of a peer that reads slowly, before its child is paused. */
@@ -219,6 +221,12 @@ export const vainShare = 0.05;
 export const vainBurstMs = 1_000;
 export const vainRestMaxMs = 300_000;
 export const vainSilenceMs = 500;
+/**
+ * What folding new lines may take before it is charged to the host that wrote them: once, and for each line. An ordinary line
+ * takes 0.05 ms; one of a subject with thousands of scopes and thousands of claims for all of them took 1.7 s.
+ */
+export const foldFreeMs = 250;
+export const foldFreeLineMs = 2;
 /** How long `--sync` may wait for peers: longer than any of their schedules, shorter than a forgotten script. */
 export const syncTimeoutMaxMs = 3_600_000;
 /** And how long it waits when nobody says. */

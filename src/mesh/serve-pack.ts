@@ -8,6 +8,7 @@ import { startChild, type RunningChild } from '../store/child.ts';
 export const busyStatus = 75;
 
 export interface ServePackOptions {
+  readonly host: string;
   readonly channel: ServerChannel;
   /** The socket under the channel: ssh2 writes to it without heeding its backlog, so we do. */
   readonly socket: Duplex;
@@ -35,6 +36,8 @@ function uploadPackArguments(repositoryDir: string): readonly string[] {
 
 /** A child at work. */
 export interface ServedPack {
+  /** Who is served. */
+  readonly host: string;
   /** Ends the child now. Safe to call twice. */
   stop(): void;
   /** Settles when it is gone. Never rejects. */
@@ -77,7 +80,7 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
       channel.end();
       onEnd(stopped ? undefined : note);
     });
-  return { stop, done };
+  return { host: options.host, stop, done };
 }
 
 /** One thing the peer may know, since a person there cannot put it right and has to tell somebody here. */

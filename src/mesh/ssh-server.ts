@@ -246,6 +246,7 @@ function greet(door: Door, connection: Connection, key: string): void {
     if (host === undefined) return void connection.end();
     const { repositoryDir, heads, idleMs, sessionGraceMs, onServeBack } = door.options;
     handleSessions({
+      host: host.name,
       connection,
       socket: guest.socket,
       repositoryDir,

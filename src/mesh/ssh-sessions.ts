@@ -8,6 +8,7 @@ import {
   sshSessionGraceMs,
   sshWastedSessionsMax,
   uploadPacksMax,
+  uploadPacksPerHostMax,
 } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
@@ -15,6 +16,8 @@ import { busyStatus, serveUploadPack, type ServedPack } from './serve-pack.ts';
 import type { Watchers } from './watch-serve.ts';
 
 export interface SessionOptions {
+  /** Who has logged in. */
+  readonly host: string;
   readonly connection: Connection;
   readonly socket: Duplex;
   readonly repositoryDir: string;
@@ -148,7 +151,9 @@ function runCommand(
 }
 
 function servePack(channel: ServerChannel, options: ConnectionOptions & { protocol: string | undefined }): void {
-  if (options.children.size >= uploadPacksMax || options.gate?.isClosed() === true)
+  const { children, gate, host } = options;
+  const ofHost = [...children].filter((child) => child.host === host).length;
+  if (children.size >= uploadPacksMax || ofHost >= uploadPacksPerHostMax || gate?.isClosed() === true)
     return refuseChannel(channel, 'busy, try again later', busyStatus);
   const child = serveUploadPack({
     ...options,

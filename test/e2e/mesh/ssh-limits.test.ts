@@ -6,8 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { printFetchRequest } from '../../../src/mesh/fetch-v2.ts';
 import type { SshServer } from '../../../src/mesh/ssh-server.ts';
 import type { Repository } from '../../../src/store/git/repository.ts';
-import { logIn, serveAlpha, type Door } from './door.ts';
+import { alpha, beta, logIn, serveAlpha, type Door } from './door.ts';
 import { git, writeCommit, writeTree } from './hostile.ts';
+import { charterHosts, testHost, type TestHost } from './hosts.ts';
 
 /** Somebody who has not logged in is given this long. */
 const graceMs = 700;
@@ -115,16 +116,31 @@ test.runIf(existsSync('/proc'))(
   },
 );
 
-test('children are bounded over all peers: the next one is told to come back', async () => {
-  const { server } = await serve();
-  for (let connection = 0; connection < 4; connection++) {
-    const client = await logIn(server);
-    for (let index = 0; index < 4; index++) await exec(client, "git-upload-pack '/log'");
-  }
-  const channel = await exec(await logIn(server), "git-upload-pack '/log'");
+async function fetchAtOnce(server: SshServer, host: TestHost, times: number): Promise<void> {
+  const client = await logIn(server, { privateKey: host.sshPem });
+  for (let index = 0; index < times; index++) await exec(client, "git-upload-pack '/log'");
+}
+
+async function expectBusy(server: SshServer, host: TestHost): Promise<void> {
+  const channel = await exec(await logIn(server, { privateKey: host.sshPem }), "git-upload-pack '/log'");
   const said = new Promise((resolve) => channel.stderr.once('data', (data: Buffer) => resolve(data.toString())));
   const code = await new Promise((resolve) => channel.on('close', resolve).resume());
   expect([code, await said]).toEqual([75, 'memd: busy, try again later\n']);
+}
+
+test('children of one peer are bounded over all its connections: the next one is told to come back, another peer is served', async () => {
+  const { server, repository } = await serve();
+  for (const times of [2, 2]) await fetchAtOnce(server, beta, times);
+  await expectBusy(server, beta);
+  await fetchAtOnce(server, alpha, 1);
+  await until(() => uploadPacks(repository) === 5);
+});
+
+test('children are bounded over all peers: the next one is told to come back', async () => {
+  const peers = ['beta', 'gamma', 'delta', 'epsilon', 'zeta'].map((name) => testHost(name));
+  const { server } = await serveAlpha({ charterHosts: () => charterHosts(alpha, ...peers) });
+  for (const peer of peers.slice(0, 4)) await fetchAtOnce(server, peer, 4);
+  await expectBusy(server, peers[4] ?? beta);
 });
 
 test('sessions that are opened and closed without a command end the connection after a while', async () => {

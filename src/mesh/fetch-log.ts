@@ -261,6 +261,8 @@ async function take(
   const kept = await keep(fetch, taken, taken.keep === 'pack' ? 'pack' : objects);
   await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: kept.tip.oid });
   shared.bases.set(log, kept);
+  const since = performance.now();
   await node.admitLines({ log, lines, tip: kept.tip, via: peer });
-  return { lines: lines.length, ...(fault === undefined ? {} : { fault }) };
+  const foldMs = performance.now() - since;
+  return { lines: lines.length, foldMs, ...(fault === undefined ? {} : { fault }) };
 }

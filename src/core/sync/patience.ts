@@ -4,8 +4,9 @@
  * mishaps cost is heard again when it has rested: whatever it offers, and however often, it takes a twentieth of this
  * host's time and no more. Who asks for a cycle by hand is never kept waiting.
  */
-import { vainBurstMs, vainRestMaxMs, vainShare, vainSilenceMs } from '../limits.ts';
+import { foldFreeLineMs, foldFreeMs, vainBurstMs, vainRestMaxMs, vainShare, vainSilenceMs } from '../limits.ts';
 import type { Debt } from './state.ts';
+import type { LogFetched } from './vocabulary.ts';
 import { changePeer, peerOf, type Turn } from './turn.ts';
 
 /** What is left of a debt. Pure. */
@@ -29,13 +30,25 @@ export function isDoubted(turn: Turn, peer: string): boolean {
 }
 
 /**
+ * Charges the host that wrote lines which are far more work to fold than lines are, whoever brought them: its log rests.
+ */
+export function chargeFold(turn: Turn, log: string, { foldMs = 0, lines }: LogFetched): void {
+  const beyond = foldMs - foldFreeMs - foldFreeLineMs * lines;
+  if (beyond > 0) charge(turn, log, beyond);
+}
+
+/**
  * Charges what was asked for last. `waited`: nothing came, so that the time was spent waiting and cost hardly anything.
  */
 export function chargeVain(turn: Turn, peer: string, { waited = false }: { readonly waited?: boolean } = {}): void {
-  const { cycle, debt } = peerOf(turn, peer);
+  const { cycle } = peerOf(turn, peer);
   if (cycle === undefined) return;
   const took = Math.max(0, turn.at - cycle.askedAt);
-  const ms = debtAt(debt, turn.at) + (waited ? Math.min(took, vainSilenceMs) : took);
+  charge(turn, peer, waited ? Math.min(took, vainSilenceMs) : took);
+}
+
+function charge(turn: Turn, peer: string, cost: number): void {
+  const ms = debtAt(peerOf(turn, peer).debt, turn.at) + cost;
   const most = vainBurstMs + vainRestMaxMs * vainShare;
   changePeer(turn, peer, { debt: { ms: Math.min(ms, most), at: turn.at } });
 }

@@ -71,6 +71,8 @@ export interface LogFetched {
   readonly fault?: AdmissionFault;
   readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
   readonly mismatch?: 'same' | 'shorter';
+  /** Milliseconds that it took to fold what was admitted. */
+  readonly foldMs?: number;
 }
 
 /**

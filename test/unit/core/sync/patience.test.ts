@@ -117,6 +117,39 @@ describe('a peer that costs in vain', () => {
   });
 });
 
+describe('lines that take long to fold', () => {
+  const slow: LogFetched = { lines: 1, foldMs: 1_700 };
+
+  test('are charged to the host that wrote them, whoever brings them: its log rests, everything else goes on', () => {
+    const bench = syncBench(['beta', 'gamma']);
+    const relay = (links: string): readonly string[] => {
+      const heads = headsOf('gamma', { beta: tipOf(links), gamma: tipOf('9') });
+      return short(bench.tell({ kind: 'nudge', peer: 'gamma', heads }));
+    };
+    hold(bench, 'gamma', '9');
+    expect(relay('1')).toContain('fetch-log gamma beta 1');
+    hold(bench, 'beta', '1');
+    short(bench.answer('gamma', { kind: 'log', log: 'beta', fetched: slow }));
+    expect(bench.state.peers.get('gamma')?.debt.ms).toBe(0);
+    expect(bench.state.peers.get('beta')?.debt.ms).toBe(1_448);
+    expect(relay('12')).toEqual(['heard gamma', 'outcome gamma up']);
+    bench.at += 9_000;
+    expect(relay('123')).toContain('fetch-log gamma beta 3');
+  });
+
+  test('are taken at once when somebody asks, and many ordinary ones are never charged', () => {
+    const bench = syncBench(['beta']);
+    bench.ask(['beta']);
+    bench.heads('beta', { beta: tipOf('1') });
+    bench.answer('beta', { kind: 'log', log: 'beta', fetched: slow });
+    hold(bench, 'beta', '1');
+    bench.ask(['beta']);
+    expect(short(bench.heads('beta', { beta: tipOf('12') }))).toContain('fetch-log beta beta 2');
+    bench.answer('beta', { kind: 'log', log: 'beta', fetched: { lines: 100_000, foldMs: 20_000 } });
+    expect(bench.state.peers.get('beta')?.debt.ms).toBe(1_448);
+  });
+});
+
 test('a debt is forgiven with time and never below nothing', () => {
   expect(debtAt({ ms: 100, at: 1_000 }, 2_000)).toBe(50);
   expect(debtAt({ ms: 100, at: 1_000 }, 9_000)).toBe(0);

@@ -15,6 +15,8 @@ export interface HostileHost {
   claim(heads: Readonly<Record<string, HeadsTip>>): void;
   /** Other answers to `memd heads`, `memd watch` and `git-upload-pack`; undefined: as a sound host would. */
   readonly answers: { heads?: Answer | undefined; watch?: Answer | undefined; pack?: Answer | undefined };
+  /** Says to all who watch it what it claims now. */
+  tell(): void;
   /** Logs in at another host with its real key. */
   logIn(at: TestHost): Promise<Client>;
   close(): Promise<void>;
@@ -25,6 +27,7 @@ export async function beHostile(host: TestHost, known: { mesh: string; trust: st
   const key = readFileSync(join(host.home, 'keys', 'ssh_ed25519'), 'utf8');
   let heads: Readonly<Record<string, HeadsTip>> = {};
   const answers: HostileHost['answers'] = {};
+  const watchers = new Set<ServerChannel>();
   const line = (): string =>
     `${printHeads({
       mesh: known.mesh,
@@ -36,7 +39,7 @@ export async function beHostile(host: TestHost, known: { mesh: string; trust: st
     })}\n`;
   const usual = (command: string): Answer | undefined => {
     if (command === 'memd heads') return answers.heads ?? ((channel) => (channel.write(line()), end(channel)));
-    if (command === 'memd watch') return answers.watch;
+    if (command === 'memd watch') return answers.watch ?? ((channel) => void watchers.add(channel));
     return command === 'memd serve-back' ? undefined : answers.pack;
   };
   const server = new ssh2.Server({ hostKeys: [key] }, (client) => {
@@ -59,6 +62,9 @@ export async function beHostile(host: TestHost, known: { mesh: string; trust: st
   return {
     answers,
     claim: (tips) => (heads = tips),
+    tell() {
+      for (const channel of watchers) channel.write(line());
+    },
     async logIn(at) {
       const client = await logInAt(at, key);
       clients.push(client);
@@ -83,11 +89,15 @@ function logInAt({ port }: TestHost, privateKey: string): Promise<Client> {
   });
 }
 
-/** A command at another host: what it said, and how it ended; null when it was cut. */
-export function exec(client: Client, command: string): Promise<ClientChannel> {
+/** A command at another host, whose answer nobody reads. `onExit`: told how it ended. */
+export function exec(
+  client: Client,
+  command: string,
+  onExit: (code: number | null) => void = () => undefined,
+): Promise<ClientChannel> {
   return new Promise((resolve, reject) => {
     client.exec(command, { env: { GIT_PROTOCOL: 'version=2' } }, (error, channel) =>
-      error === undefined ? resolve(channel.on('error', () => undefined)) : reject(error),
+      error === undefined ? resolve(channel.on('error', () => undefined).on('exit', onExit)) : reject(error),
     );
   });
 }

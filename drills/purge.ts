@@ -36,6 +36,7 @@ interface Listed {
   readonly done: boolean;
   readonly confirmed: readonly { readonly host: string; readonly at: string }[];
   readonly waiting: readonly { readonly host: string; readonly told: boolean; readonly heard: string | null }[];
+  readonly exports: readonly { readonly dir: string }[];
   readonly saidAgain: readonly string[];
 }
 
@@ -81,6 +82,7 @@ async function tellSecret(context: DrillContext, { by, all }: Mesh): Promise<Lea
   );
   const id = await idOn(by.alpha);
   await startSession(by.beta);
+  await by.alpha.json('export', exportOf(by.alpha));
   const old = git(by.alpha, 'rev-parse', 'log/alpha', 'log/alpha:00/00/00.jsonl').split('\n');
   git(by.beta, 'tag', 'before', 'log/alpha');
   git(by.beta, 'repack', '-adbq');
@@ -95,6 +97,10 @@ async function tellSecret(context: DrillContext, { by, all }: Mesh): Promise<Lea
     context.evidence(`${host.name} holds it in ${places.length} places: ${places.slice(0, 5).join(', ')} …`);
   }
   return { id, objects: old };
+}
+
+function exportOf(host: TestHost): string {
+  return join(dirname(host.home), `${host.name}-export`);
 }
 
 async function append(host: TestHost, line: string): Promise<void> {
@@ -161,7 +167,9 @@ async function purge(context: DrillContext, mesh: Mesh, { id }: Leak): Promise<v
 /** As a host lists it; one that has not heard of it yet knows of nobody. */
 async function listedOn(host: TestHost, id: string): Promise<Listed> {
   const purges = await host.json<readonly Listed[]>('purge', '--list');
-  return purges.find((one) => one.id === id) ?? { id, done: false, confirmed: [], waiting: [], saidAgain: [] };
+  return (
+    purges.find((one) => one.id === id) ?? { id, done: false, confirmed: [], waiting: [], exports: [], saidAgain: [] }
+  );
 }
 
 async function requireGone(context: DrillContext, mesh: Mesh, leak: Leak): Promise<void> {
@@ -181,6 +189,11 @@ async function requireGone(context: DrillContext, mesh: Mesh, leak: Leak): Promi
   const named = warnings.find((text) => text.includes('carried out every purge: delta'));
   context.check(named !== undefined, `status names delta: ${warnings.join('; ')}`);
   context.evidence(named);
+  const { exports } = await listedOn(by.alpha, leak.id);
+  context.check(exports[0]?.dir === exportOf(by.alpha), 'alpha names the export that it wrote before');
+  const imported = await by.alpha.ctl('import', exportOf(by.alpha), '--json');
+  requireClean(context, by.alpha);
+  context.evidence(`alpha names that export; read back, exit ${imported.code}, it brings nothing back`);
   for (const to of ['beta', 'gamma'] as const) requireNotServed(context, mesh, { to, objects: leak.objects });
   await until('the four believe the same', () => haveOneRoot(here));
   await rootsOf(context, here);

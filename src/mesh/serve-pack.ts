@@ -74,8 +74,7 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
       unplug();
       // What git says names local paths; the peer learns that it failed, the note here says why.
       const why = stopped ? 'cut off, ask again' : `upload-pack ${reasonFor(stderr)}`;
-      if (code !== 0) channel.stderr.write(`memd: ${why}
-`);
+      if (code !== 0) channel.stderr.write(`memd: ${why}\n`);
       channel.exit(code === 0 ? 0 : stopped ? busyStatus : 1);
       channel.end();
       onEnd(stopped ? undefined : note);

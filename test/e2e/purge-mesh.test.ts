@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { readLogWithGit } from '../../drills/lib/check-log.ts';
 import { converge, enrol } from '../../drills/lib/hosts.ts';
 import { parseLine, type Line } from '../../src/core/line.ts';
-import type { JsonObject } from '../../src/crypto/canonical.ts';
+import { canonicalJson, type JsonObject } from '../../src/crypto/canonical.ts';
+import { sha256Hex } from '../../src/crypto/hash.ts';
 import { findBytes } from '../lib/byte-search.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 import { forgeLines, stamped } from '../lib/hosts-forge.ts';
@@ -158,6 +159,43 @@ describe('a branch of a fork that is kept as evidence', { timeout: 120_000 }, ()
     await expectSound(host);
   });
 });
+
+describe('a host that was given new keys', { timeout: 120_000 }, () => {
+  test('keeps its hole under the old key; what stood behind the pin is purged from the evidence everywhere, and not said again', async () => {
+    const { alpha, beta } = await pair('rekeyed');
+    await beta.start();
+    const leak = { kind: 'lesson', subject: 'lesson/first', content: secret };
+    await beta.append(JSON.stringify(leak));
+    await beta.json('lesson', 'lesson/kept', 'kept');
+    await beta.append(JSON.stringify({ ...leak, subject: 'lesson/behind' }));
+    await alpha.json('fetch');
+    const [first = '', , behind = ''] = readLogWithGit(alpha.home, beta.name).map(idIn);
+    expect(await purge(alpha, first)).toMatchObject({ done: true });
+    const key = join(bench.folder(), 'config/memd/operator_ed25519');
+    const recovered = await beta.json('host', 'recover', '--at', '2', '--key', key, '--yes');
+    expect(recovered).toMatchObject({ pin: { seq: 2 }, unsaid: 1 });
+    for (const host of [alpha, beta, alpha]) await host.ctl('fetch');
+    for (const host of [alpha, beta]) {
+      expect(await host.json('purge', '--list')).toMatchObject([{ id: first, done: true }]);
+      expect(findBytes(host.home, secret)).toContainEqual(expect.stringMatching(/^forks\/rekeyed-beta-3-/));
+    }
+    expect(await purge(alpha, behind)).toMatchObject({ done: true, targets: [behind] });
+    for (const host of [beta, alpha]) await host.ctl('fetch');
+    expect(await beta.ctl('host', 'recover', '--append', '--json')).toMatchObject({ code: 0, stdout: '' });
+    await beta.json('lesson', 'lesson/after', 'with the new keys');
+    await alpha.json('fetch');
+    expect(await alpha.json('recall', 'lesson/after')).toMatchObject({ status: 'served' });
+    await untilConfirmed(alpha);
+    for (const host of [alpha, beta]) await expectSound(host);
+    await stopAll(alpha, beta);
+  });
+});
+
+/** Id of the event in a line of whatever mesh. */
+function idIn(text: string): string {
+  const { body } = JSON.parse(text) as { body: JsonObject };
+  return sha256Hex(canonicalJson(body));
+}
 
 function lineOf(text: string, mesh: string): Line {
   const line = parseLine(text, mesh);

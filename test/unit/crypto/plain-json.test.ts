@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parsePlainJson } from '../../../src/crypto/plain-json.ts';
 
@@ -34,5 +35,14 @@ describe('plain JSON', () => {
   test('depth is no matter: a hundred thousand brackets are read and counted', () => {
     const deep = `${'['.repeat(100_000)}{"a":1,"a":1}${']'.repeat(100_000)}`;
     expect(parsePlainJson(deep)).toMatchObject({ ok: false, code: 'REPEATED_KEY' });
+  });
+
+  test('what JSON.stringify prints is never refused, whatever stands in it', () => {
+    const printed = fc.tuple(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'));
+    const same = fc.property(printed, ([value, indent]) => {
+      const text = JSON.stringify({ value, 'a":"b': '\\":"' }, null, indent);
+      expect(parsePlainJson(text)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+    });
+    fc.assert(same, { seed: 20_261_130, numRuns: 500 });
   });
 });

@@ -167,6 +167,7 @@ describe('the repository', () => {
     const read = (key: string): string =>
       execFileSync('git', ['config', '--file', config, key], { encoding: 'utf8' }).trim();
     expect([read('gc.auto'), read('maintenance.auto'), read('core.hooksPath')]).toEqual(['0', 'false', '/dev/null']);
+    expect([read('core.fsync'), read('core.fsyncMethod')]).toEqual(['all', 'fsync']);
     expect(readFileSync(config, 'utf8')).not.toContain('autocrlf');
   });
 

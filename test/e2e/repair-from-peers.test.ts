@@ -64,12 +64,17 @@ const damages: [string, () => void][] = [
   ['history that no line needs', () => truncateSync(objectFile(beta.home, 'log/beta~3'), 0)],
 ];
 
-test.each(damages)('%s comes back from a peer, without any plain copy', { timeout: 60_000 }, async (_what, damage) => {
-  restore();
-  removeCopies(beta.home);
-  damage();
-  await requireWhole(await repair());
-});
+test.each(damages)(
+  'B1: %s comes back from a peer, without any plain copy, and work goes on',
+  { timeout: 60_000 },
+  async (_what, damage) => {
+    restore();
+    removeCopies(beta.home);
+    damage();
+    await requireWhole(await repair());
+    expect(await beta.json('lesson', 'lesson/after', 'x')).toMatchObject({ seq: 5 });
+  },
+);
 
 test(
   'no peer answers: what they may hold is waited for, and nothing takes its number',

@@ -45,6 +45,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   ],
   A11: [e2e('write-path', 'A11: a correction is one event')],
   B1: [
+    e2e('repair-from-peers', 'B1: %s comes back from a peer'),
     e2e('repair', 'B1: the newest commit is empty'),
     e2e('repair', 'B1: the branch is filled with NUL'),
     e2e('backup-held', 'B1: a copy that is damaged is made whole by a backup'),
@@ -52,12 +53,16 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
     e2e('damaged-home', 'B1: the branch of the own log is empty'),
     e2e('peer-logs', 'B1: the branch of a peer is empty'),
   ],
-  B3: [e2e('damaged-home', 'B3, B7: locks that a crash left behind')],
+  B3: [
+    e2e('damaged-home', 'B3, B7: locks that a crash left behind'),
+    e2e('repair', 'B3, B7: a lock of git that somebody has open stays'),
+  ],
   B4: [e2e('write-path', 'B4: reading with git'), e2e('write-path', 'B4: an agent commits 500 times')],
   B6: [e2e('git-around', 'B6: a global gpgsign with a signer that sleeps')],
   B7: [e2e('damaged-home', 'B7: git never maintains'), e2e('damaged-home', 'B3, B7: locks')],
   B8: [
     e2e('peer-logs', 'B8: a rewritten log is refused'),
+    e2e('repair-from-peers', "B8: another host's branch that a hand moved"),
     drill('rewritten-history', 'a host resets and rewrites its branch'),
   ],
   B10: [e2e('peer-logs', 'B10: a conflict marker')],

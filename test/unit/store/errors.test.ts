@@ -31,7 +31,7 @@ describe('printable', () => {
   test.each([
     ['an escape sequence', 'a\u001b[31mred', 'a [31mred'],
     ['a newline and NUL', 'a\r\n\u0000b', 'a b'],
-    ['C1 controls', 'a\u009bb', 'a b'],
+    ['controls U+0080 to U+009F', 'a\u009bb', 'a b'],
     ['bidirectional controls and line separators', 'a\u202e\u2028\u2066\u061cb', 'a b'],
     ['invisible characters', 'a\u200b\ufeff\u{e0041}\u2060b', 'a b'],
     ['ordinary text in other scripts', 'héllo мир', 'héllo мир'],

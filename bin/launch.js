@@ -22,7 +22,7 @@ module.exports = function launch(name, entry) {
 };
 
 /** Verbs that hooks and agents call often; see src/cli/hot/run.ts. */
-const hotVerbs = new Set(['hook', 'recall']);
+const hotVerbs = new Set(['hook', 'recall', 'serve']);
 
 /** The short way where there is one for these words, else the program. */
 function launchHot(name, root, file) {

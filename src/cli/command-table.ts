@@ -46,6 +46,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['verify', () => import('./commands/verify.ts')],
   ['fetch', () => import('./commands/fetch.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],
+  ['serve', () => import('./commands/serve.ts')],
   ['mcp', () => import('./commands/mcp.ts')],
   ['export', () => import('./commands/export.ts')],
   ['doctor', () => import('./commands/doctor.ts')],

@@ -200,6 +200,10 @@ export const headsDeadlineMs = 10_000;
 /** Dialling one of several addresses, before the next is tried; how long one that failed is left out while there is another way. */
 export const dialOtherMs = 3_000;
 export const dialForgetMs = 300_000;
+/** The ssh program of the system as a pipe to a peer: kept for a week, then made anew. */
+export const sshPipeMs: number = 7 * 86_400_000;
+/** `memctl serve --stdio` without memd: how often it looks whether branches moved, or memd has come. */
+export const stillPollMs = 1_000;
 /** Addresses of one host that are tried because other hosts told of them. */
 export const relayedAddressesMax = 3;
 /** One cycle with one peer; a whole first fetch must fit. */

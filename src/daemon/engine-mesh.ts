@@ -1,6 +1,7 @@
 /** The engine towards the mesh: what it shows of itself to peers, where it finds them, and what it asks them. */
 import type { OfferedOp } from '../core/trust/op.ts';
 import { keptOp, type Added } from '../core/trust/set.ts';
+import { isBehindSshd } from '../mesh/address.ts';
 import type { MeshNode } from '../mesh/node.ts';
 import type { ObjectGate } from '../mesh/object-gate.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';
@@ -13,6 +14,7 @@ import type { Engine, EngineOptions } from './engine.ts';
 import type { Journal } from './journal/journal.ts';
 import type { PeerBook } from './peers/peer-book.ts';
 import type { PeerKeeper } from './peers/peer-keeper.ts';
+import { sshdAccess } from './peers/sshd-access.ts';
 import type { Recovery } from './own/recover.ts';
 import type { TrustState } from './trust/trust-keeper.ts';
 
@@ -24,7 +26,11 @@ export function addressBook({
 }: Pick<Engine, 'config' | 'peerBook' | 'charter'>): Engine['addressesOf'] {
   return (host) => {
     const enrolled = charter().hosts.get(host)?.address;
-    const all = [config?.peers.get(host), ...peerBook.hints(host), enrolled, ...peerBook.relayed(host)];
+    // Only a person on this machine has it start the system's ssh: what others tell leads to memd itself.
+    const told = [...peerBook.hints(host), enrolled, ...peerBook.relayed(host)].filter(
+      (one) => !isBehindSshd(one ?? ''),
+    );
+    const all = [config?.peers.get(host), ...told];
     return [...new Set(all)].flatMap((address) => (address === undefined || address === '' ? [] : address));
   };
 }
@@ -65,7 +71,15 @@ export function openPeers(
 
 /** The engine as the mesh sees it. */
 export function meshNode(
-  { meshId, identity, repository, home }: Pick<Engine, 'meshId' | 'identity' | 'repository' | 'home'>,
+  {
+    meshId,
+    identity,
+    repository,
+    home,
+    options,
+  }: Pick<Engine, 'meshId' | 'identity' | 'repository' | 'home'> & {
+    readonly options: Pick<EngineOptions, 'config'>;
+  },
   live: {
     readonly keys: () => HostKeys;
     readonly heard: Recovery['heard'];
@@ -86,6 +100,7 @@ export function meshNode(
     get sshKey() {
       return keys().ssh.pem;
     },
+    sshd: sshdAccess(home, options.config?.file),
     otherSshKeys: () => ({ next: readNextKeys(home).ssh?.pem, last: readLastSshKey(home)?.pem }),
     charter: () => trust().charter,
     purged: () => trust().charter.purges,

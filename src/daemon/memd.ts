@@ -13,7 +13,7 @@ import type { Notifying } from './notify/notifying.ts';
 import { startNotifying } from './notify/start.ts';
 import { futureClocks, newestEvents } from './queries/health.ts';
 import { tipsOf } from './queries/sound-rows.ts';
-import { openSshListener } from './peers/ssh-listener.ts';
+import { openSshListener, type SshListener } from './peers/ssh-listener.ts';
 import { runSchedule } from './peers/sync-cycle.ts';
 import { Refusal } from './refusal.ts';
 
@@ -81,7 +81,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     };
     engine.beliefs.onChanged(ssh.tell);
     rekeyed = () => ssh.reopen().catch((error: unknown) => log.error({ err: error }, 'cannot listen'));
-    ends.push((await openApi(engine, log)).close);
+    ends.push((await openApi(engine, log, ssh.piped)).close);
     notifying = startNotifying(engine, log);
     ends.push(notifying.close);
     const listenAgain = (): void =>
@@ -117,8 +117,9 @@ function requireSchedule({ sync, config }: MemdOptions): string {
   });
 }
 
-function openApi(engine: Engine, log: Logger): Promise<ApiServer> {
+function openApi(engine: Engine, log: Logger, serve: SshListener['piped']): Promise<ApiServer> {
   return serveApi({
+    serve,
     socketPath: socketAddress(engine.home),
     handle: (method, params, progress) => handleRequest(engine, method, params, progress),
     describe: (error) => {

@@ -58,6 +58,7 @@ export type RefusalCode =
   | 'KEYS_REPLACED'
   | 'MACHINE_CHANGED'
   | 'PEERS_UNREACHABLE'
+  | 'SERVE_REFUSED'
   | 'STOPPING'
   | 'ONCE_USED'
   | 'TOO_FEW_PEERS'

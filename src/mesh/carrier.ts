@@ -151,20 +151,19 @@ function attend({ tell, mayFetch }: CarrierOptions, serve: () => ((stream: Duple
 function connectionTo(host: string, options: CarrierOptions, lines: BackLines): RoutedConnection {
   const { node, tell, onReached } = options;
   const acceptsServerKey = (blob: Uint8Array): boolean => isKeyOf(node, host, blob);
-  let strangers: string | undefined;
   return routedConnection({
     routes: () => routesOf(host, options, lines).routes,
     connect: (route, deadlineMs) =>
       peerConnection({
         route,
         sshKey: node.sshKey,
+        sshd: node.sshd,
         otherSshKeys: () => node.otherSshKeys?.() ?? {},
         acceptsServerKey,
         dialDeadlineMs: deadlineMs,
       }),
-    onStranger: ({ name }, key) => (strangers = describeStranger(node.charter(), { host, address: name, key })),
-    onReached({ name, to }, count) {
-      const detail = count === 0 ? undefined : strangers;
+    onStranger: ({ name }, key) => describeStranger(node.charter(), { host, address: name, key }),
+    onReached({ name, to }, detail) {
       const alarm = detail === undefined ? undefined : ({ code: 'HOST_KEY_MISMATCH', peer: host, detail } as const);
       tell({ kind: 'remark', peer: host, code: 'HOST_KEY_MISMATCH', alarm });
       if (typeof to !== 'function') onReached?.(host, name);

@@ -30,3 +30,19 @@ export function parseExecRequest(command: string): ServedCommand | undefined {
 export function isServedVariable(name: string, value: string): boolean {
   return name === 'GIT_PROTOCOL' && /^version=[012]$/.test(value);
 }
+
+/** What stands in SSH_ORIGINAL_COMMAND when a plain sshd runs `memctl serve --stdio` as the forced command of a key. */
+export type OriginalCommand =
+  /** A host of the mesh wants its own ssh through the pipe; `home`: the folder that its address names. */
+  | { readonly kind: 'pipe'; readonly home: string | undefined }
+  /** A stock client wants one of the commands at once, without proving a key of the charter. */
+  | { readonly kind: 'command'; readonly command: ServedCommand };
+
+/** Reads it, '' for none; undefined for anything else: refused. Pure. */
+export function parseOriginalCommand(text: string): OriginalCommand | undefined {
+  if (text === '') return { kind: 'pipe', home: undefined };
+  const pipe = /^memctl serve --stdio(?: --home '(\/[^']{0,1023})')?$/.exec(text);
+  if (pipe !== null) return { kind: 'pipe', home: pipe[1] };
+  const command = parseExecRequest(text);
+  return command === undefined ? undefined : { kind: 'command', command };
+}

@@ -15,6 +15,7 @@ import { fetchTrust } from './fetch-trust.ts';
 import { parseHeads } from './heads.ts';
 import type { PeerFaultCode } from './node.ts';
 import { peerConnection, type PeerConnection } from './ssh-client.ts';
+import type { SshdAccess } from './system-ssh.ts';
 
 export interface JoinOptions {
   /** `ssh://host:port` of an enrolled host. */
@@ -24,6 +25,8 @@ export interface JoinOptions {
   readonly own: HostRequest;
   /** OpenSSH private key text of this host. */
   readonly sshKey: string;
+  /** How to get past a plain sshd, if the address names one. */
+  readonly sshd?: SshdAccess;
   /** Ours; only a quarantine of it is used. */
   readonly repository: Repository;
   /** For the whole exchange; default 60 s. */
@@ -66,7 +69,8 @@ export async function joinMesh(options: JoinOptions): Promise<Result<Joined, Joi
   }
   const address = parsePeerAddress(options.url);
   if (!address.ok) return address;
-  const connection = peerConnection({ route: address.value, sshKey: options.sshKey, acceptsServerKey: () => true });
+  const { sshKey, sshd } = options;
+  const connection = peerConnection({ route: address.value, sshKey, sshd, acceptsServerKey: () => true });
   try {
     const taken = await takeTrust(connection, meshId, options);
     return taken.ok ? checkTrust(options, { ...taken.value, meshId, opId, serverKey: connection.serverKey() }) : taken;
@@ -87,7 +91,9 @@ async function takeTrust(
   options: JoinOptions,
 ): Promise<Result<Taken, JoinFaultCode>> {
   const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: headsDeadlineMs });
-  if (!answer.ok) return answer.code === 'REFUSED_KEY' ? notAdded(options.own) : answer;
+  // A plain sshd that does not take the key says so itself; whether the mesh has it is not known then.
+  const unknown = !answer.ok && answer.code === 'REFUSED_KEY' && !answer.detail.startsWith('the sshd at ');
+  if (!answer.ok) return unknown ? notAdded(options.own) : answer;
   const heads = parseHeads(answer.value.toString('utf8').replace(/\n$/, ''));
   if (!heads.ok) return refuse('PROTOCOL', `its heads cannot be read: ${heads.detail}`);
   if (heads.value.mesh !== meshId) return refuse('FOREIGN_MESH', `that host belongs to mesh ${heads.value.mesh}`);

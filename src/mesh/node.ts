@@ -11,6 +11,7 @@ import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { OtherSshKeys } from './ssh-client.ts';
 import { revokedText } from './ssh-login.ts';
+import type { SshdAccess } from './system-ssh.ts';
 
 export type { Heads, LogTip, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome, SignedLine } from '../core/sync/peer.ts';
 
@@ -65,6 +66,8 @@ export interface MeshNode {
   readonly sshKey: string;
   /** The key of before, and the one to come, where there is one. */
   otherSshKeys?(): OtherSshKeys;
+  /** How hosts behind a plain sshd are reached; without it none is. */
+  readonly sshd?: SshdAccess;
   /** The charter as of now; read again for every decision, so that enrolment and revocation count at once. */
   charter(): Charter;
   /** Tip of a log that we hold; undefined when we hold no line of it. */

@@ -22,8 +22,8 @@ export interface RoutesOptions {
   readonly connect: (to: PeerAddress | Duplex, deadlineMs: number) => PeerConnection;
   /** Somebody else answers there. @returns who, as a sentence. */
   readonly onStranger: (route: Route, key: Uint8Array | undefined) => string;
-  /** It was reached; `strangers`: at how many of the routes before somebody else answered. */
-  readonly onReached: (route: Route, strangers: number) => void;
+  /** It was reached; `stranger`: who answered instead at a route before. */
+  readonly onReached: (route: Route, stranger: string | undefined) => void;
 }
 
 export interface RoutedConnection extends PeerConnection {
@@ -67,13 +67,13 @@ export function routedConnection(options: RoutesOptions): RoutedConnection {
     for (const [index, route] of routes.entries()) {
       const to = typeof route.to === 'function' ? route.to() : route.to;
       if (to === undefined) continue;
-      const connection = options.connect(to, index < routes.length - 1 ? dialOtherMs : dialDeadlineMs);
+      const connection = options.connect(to, deadlineOf(to, index === routes.length - 1));
       const opened = await openUnless(signal, connection);
       if (signal.aborted) return refuse('CLOSED', 'the connection was given up');
       if (opened.ok) {
         failedAt.delete(route.name);
         current = { route, connection };
-        options.onReached(route, failed.filter(isStranger).length);
+        options.onReached(route, failed.findLast(isStranger)?.fault.detail);
         return ok(connection);
       }
       failedAt.set(route.name, performance.now());
@@ -116,6 +116,11 @@ export function routedConnection(options: RoutesOptions): RoutedConnection {
   };
 }
 
+/** The system's ssh logs in and starts a program before the first word of the peer: it has its time even where there is another way. */
+function deadlineOf(to: PeerAddress | Duplex, last: boolean): number {
+  return last || ('port' in to && to.sshd !== undefined) ? dialDeadlineMs : dialOtherMs;
+}
+
 async function openUnless(signal: AbortSignal, connection: PeerConnection): ReturnType<PeerConnection['open']> {
   const leave = (): void => connection.close();
   signal.addEventListener('abort', leave);
@@ -140,7 +145,8 @@ function isStranger({ fault }: Attempt): boolean {
 }
 
 function faultAt({ onStranger }: RoutesOptions, attempt: Attempt, connection: PeerConnection): Refused {
-  if (!isStranger(attempt)) return attempt.fault;
+  // A plain sshd with another key has said so; no host of the mesh has shown any.
+  if (!isStranger(attempt) || connection.serverKey() === undefined) return attempt.fault;
   return refuse('HOST_KEY_MISMATCH', onStranger(attempt.route, connection.serverKey()));
 }
 

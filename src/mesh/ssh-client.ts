@@ -3,7 +3,7 @@
  * by itself; when to try again is the caller's to decide.
  */
 import { connect } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { PassThrough, type Duplex } from 'node:stream';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { dialDeadlineMs, meshCloseGraceMs, sshAuthAttemptsMax } from '../core/limits.ts';
 import type { ConnectionFault } from '../core/sync/peer.ts';
@@ -12,6 +12,7 @@ import { printable } from '../store/errors.ts';
 import type { PeerAddress } from './address.ts';
 import { busyStatus } from './serve-pack.ts';
 import { keepaliveIntervalMs, keepaliveMissesMax, sshAlgorithms, sshIdent, sshUser } from './ssh-settings.ts';
+import { isSshdAddress, openSshPipe, type SshdAccess, type SshPipe } from './system-ssh.ts';
 
 /** Keys of this host that a peer may know instead: it has heard of a rekey that we have not, or not of ours. */
 export interface OtherSshKeys {
@@ -28,6 +29,8 @@ export interface PeerConnectionOptions {
   readonly otherSshKeys?: () => OtherSshKeys;
   /** Is this the key (blob) of the host that we mean to reach? Asked at every dial, before we log in. */
   readonly acceptsServerKey: (blob: Uint8Array) => boolean;
+  /** How to get past a plain sshd; without it an address behind one cannot be dialled. */
+  readonly sshd?: SshdAccess | undefined;
   /** Dialling and login together; default 10 s. */
   readonly dialDeadlineMs?: number;
 }
@@ -132,11 +135,16 @@ function keysOf({ sshKey, otherSshKeys }: PeerConnectionOptions): readonly strin
 
 function dial(options: PeerConnectionOptions): Live {
   const { route } = options;
-  if ('destroyed' in route && route.destroyed) return deadLine(route);
-  const socket = 'port' in route ? connect({ host: route.host, port: route.port, noDelay: true }) : route;
+  if ('destroyed' in route && route.destroyed)
+    return deadLine(route, refuse('CLOSED', 'the connection that it was asked over has ended'));
+  const pipe = pipeTo(options);
+  if (pipe !== undefined && !('stream' in pipe)) return deadLine(new PassThrough(), pipe);
+  const socket =
+    pipe?.stream ?? ('port' in route ? connect({ host: route.host, port: route.port, noDelay: true }) : route);
   const client = new ssh2.Client();
   let strangerKey = false;
   let firstError: Error | undefined;
+  const faultOf = (error: Error): Result<never, ConnectionFault> => pipe?.fault() ?? dialFault(error, strangerKey);
   const live: Live = {
     client,
     socket,
@@ -151,14 +159,14 @@ function dial(options: PeerConnectionOptions): Live {
       });
       client.on('error', (error: Error) => {
         firstError ??= error;
-        resolve(live.leaving ? refuse('CLOSED', 'the connection was given up') : dialFault(error, strangerKey));
+        resolve(live.leaving ? refuse('CLOSED', 'the connection was given up') : faultOf(error));
       });
       client.on('close', () => {
         live.ended = true;
         resolve(
           firstError === undefined
-            ? refuse('CLOSED', 'the peer hung up before login')
-            : dialFault(firstError, strangerKey),
+            ? (pipe?.fault() ?? refuse('CLOSED', 'the peer hung up before login'))
+            : faultOf(firstError),
         );
       });
       for (const event of ['end', 'close']) socket.on(event, () => (live.ended = true));
@@ -188,9 +196,17 @@ function dial(options: PeerConnectionOptions): Live {
   return live;
 }
 
-/** A stream that was there is there no more, and cannot be dialled. */
-function deadLine(socket: Duplex): Live {
-  const ready = Promise.resolve(refuse('CLOSED', 'the connection that it was asked over has ended'));
+/** The pipe to a host behind a plain sshd, or why there can be none; undefined for any other way. */
+function pipeTo({ route, sshd }: PeerConnectionOptions): SshPipe | Result<never, ConnectionFault> | undefined {
+  if (!('port' in route) || !isSshdAddress(route)) return undefined;
+  return sshd === undefined
+    ? refuse('UNREACHABLE', 'a host behind a plain sshd cannot be dialled from here')
+    : openSshPipe(route, sshd);
+}
+
+/** What is not there, or is there no more, cannot be dialled. */
+function deadLine(socket: Duplex, why: Result<never, ConnectionFault>): Live {
+  const ready = Promise.resolve(why);
   return { client: new ssh2.Client(), socket, ready, loggedIn: false, ended: true, used: false, leaving: true };
 }
 

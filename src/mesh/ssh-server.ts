@@ -44,8 +44,8 @@ export interface SshServerOptions {
   readonly hostKey: string;
   /** Bare repository served as '/log'. */
   readonly repositoryDir: string;
-  /** Port 0: any free one. A taken port is probed upward. Address '::' falls back to 0.0.0.0 where there is no IPv6. */
-  readonly listen: ListenPlace;
+  /** Port 0: any free one. A taken port is probed upward. Address '::' falls back to 0.0.0.0 where there is no IPv6. null: nowhere. */
+  readonly listen: ListenPlace | null;
   readonly charterHosts: CharterHosts;
   /** Whose key one was before a rekey: whoever has it is told. */
   readonly formerHost?: FormerHost;
@@ -54,7 +54,7 @@ export interface SshServerOptions {
   /** What of it is announced to those who watch; all of it if not given. */
   readonly news?: () => string;
   readonly onNote?: (note: ServerNote) => void;
-  /** Told that a host of the charter has logged in, and from which address; from none when it came over `serve-back`. */
+  /** Told that a host of the charter has logged in, and from which address; from none when it did not come by a socket of ours. */
   readonly onLogin?: (host: string, address: string | undefined) => void;
   /** Takes a channel over which a host that dialled us wants to be asked. Without it, none is taken. */
   readonly onServeBack?: (host: string, channel: Duplex) => void;
@@ -82,6 +82,8 @@ export interface SshServer {
   expel(): void;
   /** Serves whoever speaks over a channel that this host opened at a peer, as over a socket: login, limits and all. */
   serveOver(channel: Duplex): void;
+  /** The same for a stream that came through a plain sshd; `from` is whoever that sshd let in. */
+  servePiped(stream: Duplex, from: string): void;
   /** Stops listening, ends children and connections; resolves within about a second whatever the peers do. */
   close(): Promise<void>;
 }
@@ -89,8 +91,8 @@ export interface SshServer {
 interface Guest {
   readonly socket: Duplex;
   readonly address: string;
-  /** Not a socket, but a channel to a peer that we dialled. */
-  readonly inner: boolean;
+  /** By a socket, over a channel to a peer that we dialled, or through a plain sshd. */
+  readonly way: 'socket' | 'channel' | 'pipe';
   timer: NodeJS.Timeout | undefined;
   connection?: Connection;
   host?: CharterHost;
@@ -129,14 +131,15 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     if (admitSocket(door, socket)) ssh.injectSocket(socket);
   });
   let channels = 0;
-  const serveOver = (channel: Duplex): void => {
+  const serveStream = (stream: Duplex, address: string, way: 'channel' | 'pipe'): void => {
     const port = (channels += 1);
-    // How ssh2's connection finds its guest.
-    const named = Object.assign(channel, { remoteAddress: innerAddress, remotePort: port });
-    admit(door, named, { address: innerAddress, port, inner: true });
-    ssh.injectSocket(named as unknown as Socket);
+    // How ssh2's connection finds its guest. A socket has such members already, that can only be read.
+    Object.defineProperties(stream, { remoteAddress: { value: address }, remotePort: { value: port } });
+    if (way === 'pipe' && isCrowded(door, address)) return void stream.destroy();
+    admit(door, stream, { address, port, way });
+    ssh.injectSocket(stream as unknown as Socket);
   };
-  const { address, port } = await listenUpward(listener, options.listen);
+  const { address, port } = options.listen === null ? nowhere : await listenUpward(listener, options.listen);
   const forget = options.gate?.onClose(() => stopPacks(door));
   const close = (): Promise<void> => {
     forget?.();
@@ -149,7 +152,8 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     expel: () => expel(door),
     watchers: () => watchers.size(),
     tell: () => watchers.tell(),
-    serveOver,
+    serveOver: (channel) => serveStream(channel, innerAddress, 'channel'),
+    servePiped: (stream, from) => serveStream(stream, `sshd ${from}`, 'pipe'),
     close,
   };
 }
@@ -165,6 +169,7 @@ function note(door: Door, guest: Pick<Guest, 'address' | 'host'>, code: ServerNo
 
 /** Where a guest comes from that came over a channel. No address of a socket looks like that. */
 const innerAddress = 'serve-back';
+const nowhere = { address: '', port: 0 };
 
 /** First contact: limits before anything is computed for a stranger. @returns false for a socket that was destroyed. */
 function admitSocket(door: Door, socket: Socket): boolean {
@@ -175,16 +180,22 @@ function admitSocket(door: Door, socket: Socket): boolean {
     socket.destroy();
     return false;
   }
-  const strangers = [...door.guests.values()].filter(({ host, inner }) => host === undefined && !inner);
-  const place = networkOf(address);
-  const fromHere = strangers.filter((guest) => networkOf(guest.address) === place).length;
-  if (strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax) {
-    note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections that have not logged in');
+  if (isCrowded(door, address)) {
     socket.destroy();
     return false;
   }
-  admit(door, socket, { address, port, inner: false });
+  admit(door, socket, { address, port, way: 'socket' });
   return true;
+}
+
+/** Whether so many have not logged in, in all or from there, that nobody more is let in from there. */
+function isCrowded(door: Door, address: string): boolean {
+  const strangers = [...door.guests.values()].filter(({ host, way }) => host === undefined && way !== 'channel');
+  const place = networkOf(address);
+  const fromHere = strangers.filter((guest) => networkOf(guest.address) === place).length;
+  const crowded = strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax;
+  if (crowded) note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections that have not logged in');
+  return crowded;
 }
 
 /** Whoever has one IPv6 address has the whole /64, as a rule: it counts as one place. Pure. */
@@ -199,9 +210,9 @@ function networkOf(address: string): string {
 function admit(
   door: Door,
   socket: Duplex,
-  from: { readonly address: string; readonly port: number; readonly inner: boolean },
+  from: { readonly address: string; readonly port: number; readonly way: Guest['way'] },
 ): void {
-  const guest: Guest = { socket, address: from.address, inner: from.inner, timer: undefined };
+  const guest: Guest = { socket, address: from.address, way: from.way, timer: undefined };
   const key = guestKey(from.address, from.port);
   guest.timer = setTimeout(() => {
     note(door, guest, 'LOGIN_TIMEOUT', 'not logged in in time');
@@ -232,7 +243,7 @@ function greet(door: Door, connection: Connection, key: string): void {
     formerHost: door.options.formerHost,
     onLogin: (host) => {
       logIn(door, guest, host);
-      door.options.onLogin?.(host.name, guest.inner ? undefined : guest.address);
+      door.options.onLogin?.(host.name, guest.way === 'socket' ? guest.address : undefined);
     },
     onRevoked: (host) => {
       guest.revoked = host;
@@ -255,7 +266,8 @@ function greet(door: Door, connection: Connection, key: string): void {
       idleMs,
       sessionGraceMs,
       // Who came over such a channel can be asked over the connection beneath it.
-      onServeBack: guest.inner || onServeBack === undefined ? undefined : (channel) => onServeBack(host.name, channel),
+      onServeBack:
+        guest.way === 'channel' || onServeBack === undefined ? undefined : (channel) => onServeBack(host.name, channel),
       refusal: () => refusalOf(door.options.charterHosts(), host),
       children: door.children,
       gate: door.options.gate,
@@ -294,6 +306,7 @@ async function closeDoor(door: Door, listener: NetServer): Promise<void> {
   const gone = [...door.guests.values()].map(
     ({ socket }) => new Promise<void>((resolve) => socket.once('close', resolve)),
   );
+  // Where it never listened, closing says so and is done.
   const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
   const packs = stopPacks(door);
   for (const guest of door.guests.values()) {

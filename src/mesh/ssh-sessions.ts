@@ -13,7 +13,7 @@ import {
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
 import { busyStatus, serveUploadPack, type ServedPack } from './serve-pack.ts';
-import type { Watchers } from './watch-serve.ts';
+import { createWatchers, type Watchers } from './watch-serve.ts';
 
 export interface SessionOptions {
   /** Who has logged in. */
@@ -127,11 +127,36 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
   });
 }
 
-function runCommand(
+/** What a command needs of the connection that it came by. */
+type CommandOptions = Omit<ConnectionOptions, 'connection'> & {
+  readonly connection: { end(): unknown };
+  readonly protocol: string | undefined;
+};
+
+/** Answers one command of a stock client that a plain sshd let in: there is no connection that could be watched or turned around. */
+export function serveCommand(
   channel: ServerChannel,
-  command: ServedCommand | undefined,
-  options: ConnectionOptions & { protocol: string | undefined },
+  command: ServedCommand,
+  options: Pick<CommandOptions, 'heads' | 'host' | 'protocol' | 'refusal' | 'repositoryDir'>,
 ): void {
+  if (command === 'watch' || command === 'serve-back')
+    return refuseChannel(
+      channel,
+      'refused: behind a plain sshd only git-upload-pack and memd heads are served to stock clients',
+    );
+  const alone = { children: new Set<ServedPack>(), own: new Set<ServedPack>(), watching: new Set<ServerChannel>() };
+  runCommand(channel, command, {
+    ...options,
+    ...alone,
+    connection: { end: () => channel.destroy() },
+    socket: channel,
+    watchers: createWatchers(options.heads, () => undefined),
+    takeBack: () => false,
+    onNote: () => undefined,
+  });
+}
+
+function runCommand(channel: ServerChannel, command: ServedCommand | undefined, options: CommandOptions): void {
   const refusal = options.refusal();
   if (refusal !== undefined) {
     return endAfter(channel, refusal, options.connection);
@@ -150,13 +175,17 @@ function runCommand(
   }
 }
 
-function servePack(channel: ServerChannel, options: ConnectionOptions & { protocol: string | undefined }): void {
+function servePack(channel: ServerChannel, options: CommandOptions): void {
   const { children, gate, host } = options;
   const ofHost = [...children].filter((child) => child.host === host).length;
   if (children.size >= uploadPacksMax || ofHost >= uploadPacksPerHostMax || gate?.isClosed() === true)
     return refuseChannel(channel, 'busy, try again later', busyStatus);
+  const { socket, repositoryDir, protocol } = options;
   const child = serveUploadPack({
-    ...options,
+    host,
+    socket,
+    repositoryDir,
+    protocol,
     channel,
     onEnd: (note) => {
       options.children.delete(child);
@@ -169,7 +198,7 @@ function servePack(channel: ServerChannel, options: ConnectionOptions & { protoc
 }
 
 /** Ends the connection once the refusal is read: at once it would cut the sentence off. Nobody is waited for longer. */
-function endAfter(channel: ServerChannel, why: string, connection: Connection): void {
+function endAfter(channel: ServerChannel, why: string, connection: { end(): unknown }): void {
   const late = setTimeout(() => connection.end(), meshCloseGraceMs);
   channel.once('close', () => {
     clearTimeout(late);
@@ -179,7 +208,7 @@ function endAfter(channel: ServerChannel, why: string, connection: Connection): 
 }
 
 /** One for each connection: a second one would tell the same. */
-function answerWatch(channel: ServerChannel, options: ConnectionOptions): void {
+function answerWatch(channel: ServerChannel, options: CommandOptions): void {
   if (options.watching.size > 0) return refuseChannel(channel, 'watched already');
   options.watching.add(channel);
   channel.on('close', () => options.watching.delete(channel));
@@ -188,7 +217,7 @@ function answerWatch(channel: ServerChannel, options: ConnectionOptions): void {
   options.watchers.add(channel, options.socket);
 }
 
-function answerHeads(channel: ServerChannel, options: SessionOptions): void {
+function answerHeads(channel: ServerChannel, options: Pick<SessionOptions, 'heads' | 'onNote'>): void {
   channel.resume();
   try {
     channel.write(`${options.heads()}\n`);

@@ -35,9 +35,8 @@ export interface World {
   memd(args?: readonly string[]): Promise<ChildProcess>;
 }
 
-/** An empty world; nothing in it is removed before the test ends. */
-export function newWorld(): World {
-  const folder = temporaryFolder();
+/** An empty world; nothing in it is removed before the test ends, or by whoever made the folder. */
+export function newWorld(folder: string = temporaryFolder()): World {
   const at = (name: string): string => {
     mkdirSync(join(folder, name), { recursive: true });
     return join(folder, name);

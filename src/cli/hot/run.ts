@@ -1,10 +1,11 @@
 /**
- * Verbs that a harness or an agent calls at every session, prompt or look-up: answered over the socket with next to
+ * Verbs that a harness, an agent or a peer calls at every session, prompt, look-up or connection: answered over the socket with next to
  * nothing loaded. This module is bundled into one file, dist/hot.cjs, since every module costs such a call half a
  * millisecond. Whatever the short way cannot do goes to the command line proper.
  */
 import { runHook } from './hook.ts';
 import { runRecall } from './recall.ts';
+import { runServe } from './serve.ts';
 
 /** Does the call. @returns false when it is not one for here; then nothing was done. Never throws. */
 export async function runHot(argv: readonly string[]): Promise<boolean> {
@@ -13,5 +14,6 @@ export async function runHot(argv: readonly string[]): Promise<boolean> {
   const rest = argv.toSpliced(at, 1);
   if (argv[at] === 'hook') return runHook(rest);
   if (argv[at] === 'recall') return runRecall(rest);
+  if (argv[at] === 'serve') return runServe(rest);
   return false;
 }

@@ -15,6 +15,7 @@ const newsCodes: ReadonlySet<string> = new Set([
 const refusalCodes: ReadonlySet<PeerFaultCode> = new Set([
   'REFUSED_KEY',
   'HOST_KEY_MISMATCH',
+  'HOST_KEY_UNKNOWN',
   'PROTOCOL',
   'FOREIGN_MESH',
   'REFUSED_COMMAND',

@@ -46,8 +46,8 @@ export interface Heads {
 
 /**
  * Why a peer did not do what was asked. UNREACHABLE: nobody answers there. TIMEOUT: somebody answers too slowly.
- * REFUSED_KEY: it does not know our key. HOST_KEY_MISMATCH: it is not the host that the charter names. PROTOCOL: it does
- * not speak ssh as we do. CLOSED: it hung up. REFUSED_COMMAND: it refused what we asked. BUSY: it asks to come back later.
+ * REFUSED_KEY: it does not know our key. HOST_KEY_MISMATCH: it is not the host that the charter names. HOST_KEY_UNKNOWN: no
+ * host key of the plain sshd before it is pinned. PROTOCOL: it does not speak ssh as we do. CLOSED: it hung up. REFUSED_COMMAND: it refused what we asked. BUSY: it asks to come back later.
  * TOO_LARGE: it answered more than is allowed.
  */
 export type ConnectionFault =
@@ -55,6 +55,7 @@ export type ConnectionFault =
   | 'TIMEOUT'
   | 'REFUSED_KEY'
   | 'HOST_KEY_MISMATCH'
+  | 'HOST_KEY_UNKNOWN'
   | 'PROTOCOL'
   | 'CLOSED'
   | 'REFUSED_COMMAND'

@@ -1,6 +1,7 @@
 /** Server end of the local API: a unix socket in the home folder, for this user only. */
 import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { createServer, isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { apiHeartbeatMs, apiLineBytesMax, apiRequestsMax, socketBacklogBytesMax } from '../../core/limits.ts';
 import { parsePlainJson } from '../../crypto/plain-json.ts';
 import { lineSplitter, type ApiAnswer, type ApiError, type ApiRequest } from './protocol.ts';
@@ -13,6 +14,11 @@ export interface ApiServerOptions {
   readonly handle: Handle;
   /** Turns anything thrown into what a person reads. */
   readonly describe: (error: unknown) => ApiError;
+  /**
+   * Takes the connection of a client whose first request is `serve`: what follows the answer is a peer that came through a
+   * plain sshd, no request any more. undefined while nobody is served.
+   */
+  readonly serve?: () => ((stream: Duplex, from: string) => void) | undefined;
 }
 
 export interface ApiServer {
@@ -38,7 +44,8 @@ export function serveApi(options: ApiServerOptions): Promise<ApiServer> {
   const server = createServer((socket) => {
     connections.add(socket);
     socket.on('close', () => connections.delete(socket));
-    converse(socket, work);
+    const takeOver = (line: string | null): boolean => !stopping && handOver(line, socket, options);
+    converse(socket, work, takeOver);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -69,7 +76,25 @@ const refuseAll: Pick<ApiServerOptions, 'handle' | 'describe'> = {
   describe: () => ({ code: 'STOPPING', message: 'memd is stopping; nothing was done', hint: 'try again', exit: 1 }),
 };
 
-function converse(socket: Socket, work: Work): void {
+/** Whether the connection is somebody else's from now on. */
+function handOver(line: string | null, socket: Socket, { serve }: ApiServerOptions): boolean {
+  const request = line === null || serve === undefined ? undefined : readRequest(line);
+  if (request?.method !== 'serve') return false;
+  const { from } = request.params as { readonly from?: unknown };
+  for (const event of ['data', 'drain', 'error']) socket.removeAllListeners(event);
+  socket.on('error', () => socket.destroy());
+  const take = serve?.();
+  if (take === undefined) {
+    socket.destroy();
+    return true;
+  }
+  socket.write(`${answerText({ id: request.id, result: {} })}\n`);
+  take(socket, typeof from === 'string' && isIP(from) !== 0 ? from : 'unknown');
+  return true;
+}
+
+function converse(socket: Socket, work: Work, takeOver: (line: string | null) => boolean): void {
+  let first = true;
   const waiting: (string | null)[] = [];
   let underWay = 0;
   const send = (answer: ApiAnswer): void => {
@@ -98,6 +123,8 @@ function converse(socket: Socket, work: Work): void {
       socket.destroySoon();
       return;
     }
+    if (first && lines.length === 1 && takeOver(lines[0] ?? null)) return;
+    first &&= lines.length === 0;
     for (const line of lines) waiting.push(line);
     proceed();
   });

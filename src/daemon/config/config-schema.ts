@@ -136,7 +136,7 @@ export const configSections: Readonly<Record<string, ConfigSection>> = {
       type: 'text',
       fallback: 'none',
       meaning:
-        'Where this machine dials host NAME, as `ssh://HOST:PORT`. Tried before what hosts told each other and the charter; who answers is still proved by its key. Told to nobody.',
+        'Where this machine dials host NAME, as `ssh://HOST:PORT`, or `ssh://USER@HOST/HOME` behind a plain sshd ([mesh.md](mesh.md#behind-a-plain-sshd)). Tried before what hosts told each other and the charter; who answers is still proved by its key. Told to nobody.',
       check: addressFault,
     },
   },

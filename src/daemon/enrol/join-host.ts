@@ -1,4 +1,5 @@
-import { joinMesh } from '../../mesh/join.ts';
+import { isBehindSshd } from '../../mesh/address.ts';
+import { joinMesh, type JoinFaultCode } from '../../mesh/join.ts';
 import { openRepository, prepareRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home.ts';
 import { lockHome } from '../../store/home-lock.ts';
@@ -6,6 +7,7 @@ import { readKeys } from '../../store/keys.ts';
 import { bindMachine } from '../../store/machine-marker.ts';
 import { addTrustOps } from '../../store/trust-store.ts';
 import { readIdentity, writeIdentity } from '../identity.ts';
+import { sshdAccess } from '../peers/sshd-access.ts';
 import { requireNoMesh } from './init-mesh.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -33,13 +35,14 @@ export async function joinHost(options: { home: string; url: string; mesh: strin
         address: identity.address,
       },
       sshKey: keys.ssh.pem,
+      sshd: sshdAccess(home),
       repository,
     });
     if (!joined.ok)
       throw new Refusal({
         code: 'JOIN_REFUSED',
         message: `cannot join through ${options.url}: ${joined.detail}`,
-        hint: hints[joined.code] ?? 'memctl host --help',
+        hint: hintOf(joined.code, options.url),
         exit: 1,
       });
     const { meshId, ops, via } = joined.value;
@@ -55,6 +58,20 @@ export async function joinHost(options: { home: string; url: string; mesh: strin
     lock.release();
   }
 }
+
+/** Behind a plain sshd it is that which does not know the key; what it takes stands in the fault itself. */
+function hintOf(code: JoinFaultCode, url: string): string {
+  const sshd = isBehindSshd(url) && sshdHints[code];
+  return (sshd || hints[code]) ?? 'memctl host --help';
+}
+
+const sshdHints: Readonly<Partial<Record<JoinFaultCode, string>>> = {
+  REFUSED_KEY: 'let this host in there first (docs/mesh.md, Behind a plain sshd)',
+  UNREACHABLE: 'is that the port of the sshd, and does it let this machine in?',
+  TIMEOUT: 'is that the port of the sshd, and does it let this machine in?',
+  HOST_KEY_UNKNOWN: 'nothing was sent to it; pin its key, and try again',
+  HOST_KEY_MISMATCH: 'nothing was sent to it; find out why before you change what is pinned',
+};
 
 /** The next step for each way in which a join can fail. */
 const hints: Readonly<Record<string, string>> = {

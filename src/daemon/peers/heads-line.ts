@@ -45,8 +45,8 @@ function addressesOf(engine: Engine): Readonly<Record<string, string>> {
   return { ...known, [host]: moved ? address.replace(/:\d+$/, `:${ports.found}`) : address };
 }
 
-/** A tunnel of this machine leads nowhere on another. */
+/** A tunnel of this machine leads nowhere on another, and neither does its account behind a plain sshd. */
 function meansTheSameElsewhere(url: string): boolean {
   const address = parsePeerAddress(url);
-  return address.ok && !isLoopback(address.value.host);
+  return address.ok && address.value.sshd === undefined && !isLoopback(address.value.host);
 }

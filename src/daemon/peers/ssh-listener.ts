@@ -26,6 +26,8 @@ export interface SshListener {
   readonly expel: () => void;
   /** Listens anew, with the keys of this host as they are now. Ends every connection. */
   readonly reopen: () => Promise<void>;
+  /** What serves whoever speaks over a stream that came through a plain sshd, from that address; undefined while nobody is served. */
+  readonly piped: () => SshServer['servePiped'] | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -43,6 +45,10 @@ export async function openSshListener(engine: Engine, asked: string | null): Pro
     ...listener,
     tell: () => server?.tell(),
     expel: () => server?.expel(),
+    piped() {
+      const now = server;
+      return now && ((stream, from) => now.servePiped(stream, from));
+    },
     async close() {
       engine.peers.serveWith(undefined);
       await listener.close();
@@ -61,7 +67,7 @@ export interface MovableOptions {
 }
 
 /** A server that can be moved, and is not lost when it cannot. Fails when it cannot be opened at first. */
-export async function openMovable(options: MovableOptions): Promise<Omit<SshListener, 'expel' | 'tell'>> {
+export async function openMovable(options: MovableOptions): Promise<Omit<SshListener, 'expel' | 'piped' | 'tell'>> {
   const { choose, open: openAt, onMoved, onFault } = options;
   let wanted = choose();
   /** undefined: neither the new address nor the one before could be opened. */
@@ -142,7 +148,7 @@ async function open(engine: Engine, listen: ListenAddress, notes: NoteLog): Prom
 function portOf(engine: Engine, host: string): number {
   for (const url of engine.addressesOf(host)) {
     const address = parsePeerAddress(url);
-    if (address.ok) return address.value.port;
+    if (address.ok && address.value.sshd === undefined) return address.value.port;
   }
   return defaultPort;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parsePeerAddress, printPeerAddress } from '../../../src/mesh/address.ts';
+import { isBehindSshd, parsePeerAddress, printPeerAddress } from '../../../src/mesh/address.ts';
 
 test.each([
   ['ssh://alpha:7422', 'alpha', 7_422],
@@ -15,7 +15,48 @@ test.each([
 });
 
 test.each([
+  ['ssh://me@nas/home/me/.local/share/memd', 'nas', 22, 'me', '/home/me/.local/share/memd'],
+  ['ssh://me@nas/', 'nas', 22, 'me', '/'],
+  ['ssh://memd@nas:2222/srv/memd/', 'nas', 2_222, 'memd', '/srv/memd'],
+  ['ssh://me@[::1]:22/a', '::1', 22, 'me', '/a'],
+])('%s leads through a plain sshd', (url, host, port, user, path) => {
+  const parsed = parsePeerAddress(url);
+  expect(parsed).toEqual({ ok: true, value: { host, port, sshd: { user, path } } });
+  expect(isBehindSshd(url)).toBe(true);
+  if (parsed.ok) expect(parsePeerAddress(printPeerAddress(parsed.value))).toEqual(parsed);
+});
+
+test.each([
+  ['ssh://me@nas', 'name the home folder of memd there too: ssh://me@host/path'],
+  ['ssh://nas/home', 'name the account'],
+  ['ssh://memd@nas/log', 'the address for git clone'],
+])('%s is none, and what is missing is said', (url, why) => {
+  expect(isBehindSshd(url)).toBe(false);
+  const parsed = parsePeerAddress(url);
+  expect(parsed).toMatchObject({ ok: false });
+  expect(parsed.ok ? '' : parsed.detail).toContain(why);
+});
+
+test('a path that is long and wrong at its end is refused at once', () => {
+  const started = performance.now();
+  expect(parsePeerAddress(`ssh://me@nas/${'a'.repeat(1_000)}!`)).toMatchObject({ ok: false });
+  expect(performance.now() - started).toBeLessThan(1_000);
+});
+
+test.each([
   '',
+  'ssh://-oProxyCommand=id@nas/a',
+  'ssh://-l@nas/a',
+  "ssh://me@nas/a'b",
+  'ssh://me@nas/$(id)',
+  'ssh://me@nas/a b',
+  'ssh://me@nas/a/../b',
+  'ssh://me@nas/..',
+  'ssh://me@nas//etc',
+  'ssh://me@nas/~me',
+  'ssh://me@nas/a\n',
+  'ssh://me@-nas/a',
+  `ssh://me@nas/${'a'.repeat(2_000)}`,
   'alpha:7422',
   'ssh://',
   'ssh://:7422',

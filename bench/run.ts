@@ -7,8 +7,10 @@ import { benchFetch } from './fetch.ts';
 import { benchHostile } from './hostile.ts';
 import { benchHook } from './hook.ts';
 import { benchIdle, benchVisible } from './live.ts';
+import { benchMaintenance } from './maintenance.ts';
 import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
+import { benchSize } from './size.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
 
 const args = process.argv.slice(2);
@@ -22,8 +24,10 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hostile: benchHostile,
   hook: () => benchHook({ count }),
   idle: benchIdle,
+  maintenance: () => benchMaintenance({ appends: quick ? 1_000 : 3_600 }),
   mcp: benchMcp,
   search: () => benchSearch({ count }),
+  size: () => benchSize({ count }),
   visible: benchVisible,
 };
 

@@ -45,6 +45,7 @@ export const commandTable: ReadonlyMap<string, () => Promise<CommandModule>> = n
   ['diff', () => import('./commands/diff.ts')],
   ['verify', () => import('./commands/verify.ts')],
   ['fetch', () => import('./commands/fetch.ts')],
+  ['maintain', () => import('./commands/maintain.ts')],
   ['rebuild', () => import('./commands/rebuild.ts')],
   ['serve', () => import('./commands/serve.ts')],
   ['mcp', () => import('./commands/mcp.ts')],

@@ -26,6 +26,7 @@ import { openTargets, type Targets } from './beliefs/targets.ts';
 import { identityKeeper, listenState, localFaults, requireGenesis } from './engine-state.ts';
 import { holdHome } from './hold-home.ts';
 import { readIdentity, type Identity } from './identity.ts';
+import { createMaintenance, type Maintenance } from './maintain/maintenance.ts';
 import { openMachine, type Machine } from './own/machine.ts';
 import type { Transaction } from './own/own-log.ts';
 import { askBeforeAppend, requireOwnLogWhole } from './own/own-log-first.ts';
@@ -92,6 +93,7 @@ export interface Engine {
   /** Keeps those who use objects of the repository apart from the purge that drops some. */
   readonly gate: ObjectGate;
   readonly purger: Purger;
+  readonly maintenance: Maintenance;
   /** What this host believed when, and what others say of it. */
   readonly journal: Journal;
   charter(): Charter;
@@ -174,7 +176,7 @@ function assemble(parts: Parts): Engine {
   const listen = listenState();
   const disk = createDiskWatch(home);
   const { queue, keys, keeper, ...live } = openLive(parts);
-  const { trust, beliefs, targets, peers, purger, recovery, journal } = live;
+  const { trust, beliefs, targets, peers, purger, maintenance, recovery, journal } = live;
   const ownLogKnown = askBeforeAppend({ beliefs, peers, peersOf: () => peersOf(trust().charter, identity.host) });
   return {
     daemon,
@@ -215,14 +217,23 @@ function assemble(parts: Parts): Engine {
       [
         disk.faults(),
         localFaults(parts, trust().charter),
-        ...[parts.machine, recovery, listen, purger, journal].map((one) => one.faults()),
+        ...[parts.machine, recovery, listen, purger, maintenance, journal].map((one) => one.faults()),
         beliefs.notes(),
       ].flat(),
-    close: () => closeAll({ peers, queue, journal, targets, beliefs, keeper, lock }),
+    close: () => closeAll({ maintenance, peers, queue, journal, targets, beliefs, keeper, lock }),
   };
 }
 
-type LiveNames = 'beliefs' | 'targets' | 'peerBook' | 'addressesOf' | 'gate' | 'recovery' | 'journal' | 'purger';
+type LiveNames =
+  | 'beliefs'
+  | 'targets'
+  | 'peerBook'
+  | 'addressesOf'
+  | 'gate'
+  | 'recovery'
+  | 'journal'
+  | 'purger'
+  | 'maintenance';
 type Live = Pick<Engine, LiveNames | 'admitTrust' | 'peers' | 'trust'> & {
   readonly keys: () => HostKeys;
   readonly queue: AppendQueue<Transaction, readonly AppendedJson[]>;
@@ -265,6 +276,7 @@ function openLive(parts: Parts): Live {
   };
   const recovery = openRecovery(parts, { trust, beliefs, gate, queue, keys, onKeys });
   const purger = createPurger({ lock, repository, meshId, trust, beliefs, gate, queue, log });
+  const maintenance = createMaintenance({ home, repository, gate, log });
   const settle = async (said: (text: string) => void): Promise<void> => {
     peers.expel();
     options.onCharter?.();
@@ -277,8 +289,8 @@ function openLive(parts: Parts): Live {
   const { heard } = recovery;
   const node = meshNode(parts, { keys, heard, beliefs, queue, peerBook, trust, admitTrust, gate, journal });
   const peers = openPeers(node, options, { addressesOf, keeper, journal, beliefs });
-  const held = { beliefs, targets, peerBook, addressesOf, gate, recovery, journal, purger, admitTrust, peers, trust };
-  return { ...held, keys, queue, keeper };
+  const held = { beliefs, targets, peerBook, addressesOf, gate, recovery, journal, purger, maintenance, admitTrust };
+  return { ...held, peers, trust, keys, queue, keeper };
 }
 
 function openRecovery(
@@ -352,14 +364,15 @@ async function rebuildHome(
 
 /** What is under way is finished in this order; the lock is given back whatever fails. */
 function closeAll(
-  parts: Pick<Engine, 'peers' | 'journal' | 'targets' | 'beliefs'> & {
+  parts: Pick<Engine, 'maintenance' | 'peers' | 'journal' | 'targets' | 'beliefs'> & {
     readonly queue: Pick<AppendQueue<never, never>, 'idle'>;
     readonly keeper: PeerKeeper;
     readonly lock: HomeLock;
   },
 ): Promise<void> {
-  const { peers, queue, journal, targets, beliefs, keeper, lock } = parts;
+  const { maintenance, peers, queue, journal, targets, beliefs, keeper, lock } = parts;
   return inOrder([
+    () => maintenance.close(),
     () => peers.close(),
     () => queue.idle(),
     () => journal.close(),

@@ -9,6 +9,7 @@ import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { handleRequest } from './api/handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
+import { keepMaintained, maintenanceSchedule } from './maintain/schedule.ts';
 import type { Notifying } from './notify/notifying.ts';
 import { startNotifying } from './notify/start.ts';
 import { futureClocks, newestEvents } from './queries/health.ts';
@@ -47,6 +48,7 @@ const syncJitterMs = 5_000;
 export async function startMemd(options: MemdOptions): Promise<Memd> {
   const { config } = options;
   const schedule = requireSchedule(options);
+  const maintainAt = maintenanceSchedule(config);
   const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
   let follow = (): void => undefined;
   let notifying: Notifying | undefined;
@@ -86,7 +88,9 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     ends.push(notifying.close);
     const listenAgain = (): void =>
       void ssh.retry().catch((error: unknown) => log.warn({ err: error }, 'still cannot listen'));
-    ends.push(keepSchedule(engine, { schedule, listenAgain, notifying, log }));
+    const maintained = keepMaintained(engine, maintainAt);
+    ends.push(maintained.close);
+    ends.push(keepSchedule(engine, { schedule, listenAgain, notifying, awake: maintained.awake, log }));
     engine.targets.start();
     setImmediate(() => void warmSessions(engine, log));
     const { host } = engine.identity;
@@ -137,11 +141,13 @@ function keepSchedule(
     schedule,
     listenAgain,
     notifying,
+    awake,
     log,
   }: {
     readonly schedule: string;
     readonly listenAgain: () => void;
     readonly notifying: Notifying;
+    readonly awake: () => void;
     readonly log: Logger;
   },
 ): () => Promise<unknown> {
@@ -152,6 +158,7 @@ function keepSchedule(
     const isAwake = slept();
     // What was missed in a sleep is fetched before anybody hears of it.
     if (isAwake) notifying.asleep();
+    if (isAwake) awake();
     try {
       await runSchedule(engine, isAwake);
     } catch (error) {

@@ -32,6 +32,8 @@ export interface Home {
   readonly hooksLog: string;
   /** What sessions were given at their start. */
   readonly injected: string;
+  /** What of the repository is packed. */
+  readonly maintenance: string;
   /** Which purges were carried out here. */
   readonly purged: string;
   /** Where this home was exported to. */
@@ -71,6 +73,7 @@ export function homePaths(dir: string): Home {
     damaged: at('damaged'),
     hooksLog: at('hooks.log'),
     injected: at('injected.jsonl'),
+    maintenance: at('maintenance.json'),
     purged: at('purged.json'),
     exports: at('exports.json'),
     fineJournal: at('journal.jsonl'),

@@ -39,7 +39,7 @@ const homeRules: readonly Rule[] = [
   {
     folder: '',
     pattern:
-      /^(\.room\.tmp-\d+|(last-heads|purged|exports)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
+      /^(\.room\.tmp-\d+|(last-heads|purged|exports|maintenance)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
   },
   { folder: 'keys', pattern: /\.tmp-\d+$/, deep: true },
   { folder: 'forks', pattern: /\.tmp-\d+$/ },

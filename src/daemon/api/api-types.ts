@@ -102,6 +102,7 @@ export interface StatusJson {
   } | null;
   readonly alarms: readonly AlarmJson[];
   readonly warnings: readonly string[];
+  readonly maintenance: MaintenanceJson;
   readonly line: string;
 }
 
@@ -111,6 +112,22 @@ export interface VerifyJson {
   readonly logs: Readonly<Record<string, { readonly lines: number; readonly link: string }>>;
   readonly root: string;
   readonly problems: readonly string[];
+}
+
+/** When the repository was last looked at, packed, and its packs merged. */
+export interface MaintenanceJson {
+  readonly lookedAt: string | null;
+  readonly packedAt: string | null;
+  readonly mergedAt: string | null;
+}
+
+/** What a run of maintenance did. */
+export interface MaintainedJson {
+  readonly packed: boolean;
+  readonly merged: boolean;
+  readonly loose: { readonly before: number; readonly after: number };
+  readonly packs: { readonly before: number; readonly after: number };
+  readonly seconds: number;
 }
 
 /** One thing that doctor looked at. */
@@ -250,6 +267,7 @@ export interface ApiMethods {
   charter: { params: Record<string, never>; result: CharterJson };
   verify: { params: { deep?: boolean }; result: VerifyJson };
   fetch: { params: { peer?: string }; result: { peers: readonly FetchedJson[] } };
+  maintain: { params: { full?: boolean | undefined }; result: MaintainedJson };
   rebuild: { params: Record<string, never>; result: { root: string; events: number; seconds: number } };
   import: {
     params: {

@@ -151,6 +151,10 @@ const methods: { readonly [M in Method]: Entry<M> } = {
     handle: (engine, { deep = false }, progress) => verify(engine, { deep, progress }),
   },
   fetch: { params: z.strictObject({ peer: z.string().optional() }), handle: fetchPeers },
+  maintain: {
+    params: z.strictObject({ full: z.boolean().optional() }),
+    handle: (engine, { full = false }, progress) => engine.maintenance.run(full, progress),
+  },
   rebuild: { params: nothing, handle: rebuildAll },
   import: {
     params: z.strictObject({

@@ -5,6 +5,8 @@ import { indexBytesDefault, indexLinesDefault, quietDaysDefault } from '../../co
 
 /** Every half minute; the jitter that memd adds spreads hosts that started together. */
 export const defaultSync = '*/30 * * * * *';
+/** Every hour. */
+export const defaultMaintenance = '0 17 * * * *';
 
 export interface TargetConfig {
   /** Absolute. */
@@ -27,6 +29,7 @@ export interface Config {
   /** Where it was read, or would have been. */
   readonly file: string;
   readonly sync: { readonly schedule: string };
+  readonly maintenance: { readonly schedule: string };
   readonly ssh: { readonly listen: string | null };
   /** Host name to ssh:// address. */
   readonly peers: ReadonlyMap<string, string>;
@@ -60,6 +63,7 @@ export function defaultConfig(file: string): Config {
   return {
     file,
     sync: { schedule: defaultSync },
+    maintenance: { schedule: defaultMaintenance },
     ssh: { listen: null },
     peers: new Map(),
     homes: { roots: [], httpsHosts: [] },

@@ -12,7 +12,7 @@ import {
   targetLinesMin,
 } from '../../core/limits.ts';
 import { parsePeerAddress } from '../../mesh/address.ts';
-import { defaultSync } from './config-file.ts';
+import { defaultMaintenance, defaultSync } from './config-file.ts';
 import { parseListen } from '../enrol/listen-address.ts';
 
 /** One key. `check` says what a right value would be, or nothing when this one is right. */
@@ -113,6 +113,17 @@ export const configSections: Readonly<Record<string, ConfigSection>> = {
         type: 'text',
         fallback: `"${defaultSync}"`,
         meaning: 'When memd fetches from its peers: a cron expression with seconds. `memd --sync` beats it.',
+        check: anyText,
+      },
+    },
+  },
+  maintenance: {
+    form: 'table',
+    keys: {
+      schedule: {
+        type: 'text',
+        fallback: `"${defaultMaintenance}"`,
+        meaning: 'When memd looks whether the repository has something to pack: a cron expression with seconds.',
         check: anyText,
       },
     },

@@ -16,6 +16,7 @@ import { decodeUtf8 } from '../../crypto/text.ts';
 import { systemCode } from '../../store/errors.ts';
 import {
   configFile,
+  defaultMaintenance,
   defaultSync,
   userFolder,
   type Config,
@@ -63,6 +64,7 @@ export function parseConfig(text: string, { file, user }: { readonly file: strin
   return {
     file,
     sync: { schedule: textIn(said['sync'], 'schedule') ?? defaultSync },
+    maintenance: { schedule: textIn(said['maintenance'], 'schedule') ?? defaultMaintenance },
     ssh: { listen: textIn(said['ssh'], 'listen') ?? null },
     peers: new Map(Object.entries(said['peers'] ?? {}) as [string, string][]),
     homes: {

@@ -72,6 +72,7 @@ export function status(
       ...clockWarnings(futureClocks(newest, now)),
       ...warnings,
     ],
+    maintenance: engine.maintenance.last(),
     line: statusLine({
       daemon: engine.daemon,
       hosts: peers.length + 1,

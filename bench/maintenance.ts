@@ -1,0 +1,149 @@
+/**
+ * Maintenance under load: an hour's worth of appends is packed while a client goes on appending, one event at a time over a
+ * kept connection, and a peer fetches each of them. The longest append counts, not a percentile.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MaintainedJson } from '../src/daemon/api-types.ts';
+import { openApi, type ApiConnection } from '../drills/lib/api.ts';
+import { formMesh, layHost, type TestHost } from '../drills/lib/hosts.ts';
+import { pause, type DrillProcess } from '../drills/lib/process.ts';
+import { ceilingFigure, quantiles, timed, type Figure } from './lib/figures.ts';
+
+/** Targets: what maintenance may cost whoever waits, and what a child of memd may hold. */
+const delayMsMax = 250;
+const childMbMax = 64;
+
+export async function benchMaintenance(options: { readonly appends: number }): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'memd-bench-'));
+  const started: DrillProcess[] = [];
+  try {
+    const lay = (name: string): Promise<TestHost> =>
+      layHost({ folder, name, started: (memd) => void started.push(memd) });
+    const hosts = [await lay('alpha'), await lay('beta')] as const;
+    await formMesh(hosts);
+    const [memd] = started;
+    if (memd === undefined) throw new Error('a memd was started');
+    return await measure(hosts[0], memd.pid, options.appends);
+  } finally {
+    for (const memd of started) await memd.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(host: TestHost, pid: number, appends: number): Promise<Figure[]> {
+  const socket = join(host.home, 'memd.sock');
+  const [writer, keeper] = [await openApi(socket), await openApi(socket)];
+  const quiet: number[] = [];
+  for (let index = 0; index < appends; index += 1) quiet.push(await timed(() => append(writer, index)));
+  const children = watchChildren(pid);
+  const runs: MaintainedJson[] = [];
+  const work = new AbortController();
+  const maintenance = (async () => {
+    // Packing alone, as every hour; then all of it, as it rarely is.
+    for (const full of [false, true]) {
+      const { result, error } = await keeper.call('maintain', { full });
+      if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
+      runs.push(result as MaintainedJson);
+    }
+  })().finally(() => work.abort());
+  const busy: number[] = [];
+  for (let index = appends; !work.signal.aborted; index += 1) busy.push(await timed(() => append(writer, index)));
+  await maintenance;
+  const [rss, childMb] = [statusMb(pid, 'VmHWM'), await children.stop()];
+  for (const api of [writer, keeper]) api.close();
+  return figuresOf({ quiet, busy, runs, rss, childMb });
+}
+
+function figuresOf(measured: {
+  readonly quiet: readonly number[];
+  readonly busy: readonly number[];
+  readonly runs: readonly MaintainedJson[];
+  readonly rss: number;
+  readonly childMb: number;
+}): Figure[] {
+  const { quiet, busy, runs, rss, childMb } = measured;
+  const [packing, full] = runs;
+  if (packing === undefined || full === undefined || !packing.packed) throw new Error('nothing was packed');
+  const took = `${packing.loose.before} objects in ${packing.seconds} s, then all again in ${full.seconds} s`;
+  return [
+    ceilingFigure({
+      what: `longest of ${busy.length} appends during maintenance (${took})`,
+      value: Math.max(...busy),
+      unit: 'ms',
+      atMost: delayMsMax,
+    }),
+    ceilingFigure({
+      what: `  longest of ${quiet.length} appends before it, p50 ${quantiles(quiet).p50.toFixed(1)} ms, during it ${quantiles(busy).p50.toFixed(1)} ms`,
+      value: Math.max(...quiet),
+      unit: 'ms',
+      atMost: Infinity,
+    }),
+    ceilingFigure({ what: 'largest child during it', value: childMb, unit: 'MB', atMost: childMbMax }),
+    ceilingFigure({ what: 'memd at its largest', value: rss, unit: 'MB', atMost: Infinity }),
+  ];
+}
+
+async function append(api: ApiConnection, index: number): Promise<void> {
+  const events = [
+    {
+      kind: 'assert',
+      subject: `note/maintained-${index}`,
+      value: `v${index}`,
+      home: `file:docs/m${index}.md#top`,
+      content: 'the route from desk to mini was checked by hand after a reboot '.repeat(3).trim(),
+    },
+  ];
+  const { error } = await api.call('append', { events, session: 'bench' });
+  if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
+}
+
+/** Looks at the memory of every child now and again. @returns the peak of the largest, in MB. */
+function watchChildren(pid: number): { readonly stop: () => Promise<number> } {
+  let most = 0;
+  const watch = new AbortController();
+  const watching = (async () => {
+    while (!watch.signal.aborted) {
+      for (const child of childrenOf(pid)) if (isGit(child)) most = Math.max(most, statusMb(child, 'VmHWM'));
+      await pause(25);
+    }
+  })();
+  return {
+    async stop() {
+      watch.abort();
+      await watching;
+      return most;
+    },
+  };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    try {
+      const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim();
+      return text === '' ? [] : text.split(' ').map(Number);
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** A child that is not another program yet is as large as memd. */
+function isGit(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8') === 'git\n';
+  } catch {
+    return false;
+  }
+}
+
+/** 0 for a process that is gone. */
+export function statusMb(pid: number, field: 'VmHWM' | 'VmRSS'): number {
+  try {
+    const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Number(match?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Maintenance of the repository: what was appended and fetched as single files goes into packs, and many small packs into
+ * few. Under the home lock that this process holds, beside appends and fetches; judged by how many objects there are,
+ * never by whether an earlier run said that it was done. A purge does not wait for it: it is stopped, and comes again.
+ */
+import type { Logger } from 'pino';
+import { statfsSync } from 'node:fs';
+import {
+  maintainFreeBytesMin,
+  maintainLooseMin,
+  maintainLooseQuietMin,
+  maintainForeignMin,
+  maintainPacksMax,
+  maintainQuietMs,
+} from '../../core/limits.ts';
+import type { ObjectGate } from '../../mesh/object-gate.ts';
+import { isOperatingError, OperatingError } from '../../store/errors.ts';
+import { countLoose } from '../../store/git/loose-files.ts';
+import { listPacks } from '../../store/git/pack-index.ts';
+import { mergePacks, packLoose } from '../../store/git/repack.ts';
+import type { Repository } from '../../store/git/repository.ts';
+import type { Home } from '../../store/home.ts';
+import { readMaintenanceNote, writeMaintenanceNote, type MaintenanceNote } from '../../store/maintenance-note.ts';
+import type { MaintainedJson, MaintenanceJson } from '../api/api-types.ts';
+import type { LocalFault } from '../engine.ts';
+
+export interface Maintenance {
+  /**
+   * Looks at the repository and does what is due; all of it, due or not, when `full`. One run at a time: who comes
+   * meanwhile gets the result of the one at work. Errors: those of `packLoose` and `mergePacks`, `DISK_FULL`.
+   */
+  readonly run: (full: boolean, progress?: (text: string) => void) => Promise<MaintainedJson>;
+  /** The same on a schedule: what fails is logged, shown by `faults`, and tried again next time. Never rejects. */
+  readonly scheduled: () => Promise<void>;
+  /** When it was last seen to, for status. */
+  readonly last: () => MaintenanceJson;
+  readonly faults: () => readonly LocalFault[];
+  /** Stops what is at work. */
+  readonly close: () => Promise<void>;
+}
+
+export interface MaintenanceOptions {
+  readonly home: Home;
+  readonly repository: Repository;
+  readonly gate: Pick<ObjectGate, 'use' | 'onClose'>;
+  readonly log: Logger | undefined;
+  readonly now?: () => number;
+}
+
+export function createMaintenance(options: MaintenanceOptions): Maintenance {
+  const { home, gate, log } = options;
+  let running: Promise<MaintainedJson> | undefined;
+  let abort = new AbortController();
+  let fault: OperatingError | undefined;
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await running?.catch(() => undefined);
+  };
+  const forget = gate.onClose(stop);
+  const start = (full: boolean, progress: (text: string) => void): Promise<MaintainedJson> => {
+    abort = new AbortController();
+    const { signal } = abort;
+    const work = gate.use(() => maintain(options, { full, progress, signal }));
+    running = work;
+    return work.finally(() => (running = undefined));
+  };
+  const run: Maintenance['run'] = async (full, progress = () => undefined) => {
+    try {
+      const done = await (running ?? start(full, progress));
+      fault = undefined;
+      return done;
+    } catch (error) {
+      if (isOperatingError(error) && !abort.signal.aborted) fault = error;
+      throw error;
+    }
+  };
+  return {
+    run,
+    async scheduled() {
+      try {
+        const done = await run(false);
+        if (done.packed || done.merged) log?.info(done, 'maintenance');
+      } catch (error) {
+        log?.[abort.signal.aborted ? 'info' : 'warn']({ err: error }, 'maintenance did not finish');
+      }
+    },
+    last() {
+      const { lookedAt, packedAt, mergedAt } = readMaintenanceNote(home);
+      return { lookedAt, packedAt, mergedAt };
+    },
+    faults: () => (fault === undefined ? [] : [{ kind: 'MAINTENANCE_FAILED', detail: fault.message }]),
+    async close() {
+      forget();
+      await stop();
+    },
+  };
+}
+
+interface Job {
+  readonly full: boolean;
+  readonly progress: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+async function maintain(options: MaintenanceOptions, { full, progress, signal }: Job): Promise<MaintainedJson> {
+  const { home, repository, now = Date.now } = options;
+  const start = performance.now();
+  const loose = await countLoose(repository);
+  const packsBefore = listPacks(repository).length;
+  let note = readMaintenanceNote(home);
+  const at = new Date(now()).toISOString();
+  const packs = full || isPackDue(note, loose, now());
+  if (packs) {
+    progress(`packing ${loose} loose objects`);
+    requireRoom(repository, 0);
+    const { tips, packs: made } = await packLoose(repository, note.packed, { signal });
+    note = {
+      ...note,
+      packed: tips,
+      packedAt: at,
+      own: [...note.own, ...made],
+      looseLeft: await countLoose(repository),
+    };
+    await writeMaintenanceNote(home, note);
+  }
+  const merges = full || isMergeDue(note, repository, now());
+  if (merges) {
+    progress(`merging ${listPacks(repository).length} packs`);
+    requireRoom(repository, unsettledBytes(note, repository));
+    const { settled, packs: made } = await mergePacks(repository, note.settled, { signal });
+    note = { ...note, settled, mergedAt: at, own: [...settled.packs, ...made] };
+  }
+  const there = new Set(listPacks(repository).map(({ name }) => name));
+  note = { ...note, lookedAt: at, own: [...new Set(note.own)].filter((name) => there.has(name)) };
+  await writeMaintenanceNote(home, note);
+  return {
+    packed: packs,
+    merged: merges,
+    loose: { before: loose, after: packs ? note.looseLeft : loose },
+    packs: { before: packsBefore, after: there.size },
+    seconds: Math.round((performance.now() - start) / 100) / 10,
+  };
+}
+
+/** Many new ones, or a few for long. What no branch reaches stays loose, and is no reason to begin again. */
+function isPackDue({ looseLeft, packedAt }: MaintenanceNote, loose: number, now: number): boolean {
+  const fresh = loose - looseLeft;
+  return fresh >= maintainLooseMin || (fresh >= maintainLooseQuietMin && isLongAgo(packedAt, now));
+}
+
+/** Many packs, or a large one that somebody else made: its deltas may be as poor as can be. */
+function isMergeDue(note: MaintenanceNote, repository: Repository, now: number): boolean {
+  const open = listPacks(repository).filter(({ name }) => !note.settled.packs.includes(name));
+  const foreign = open.filter(({ name }) => !note.own.includes(name)).reduce((sum, { objects }) => sum + objects, 0);
+  return open.length >= maintainPacksMax || (foreign >= maintainForeignMin && isLongAgo(note.mergedAt, now));
+}
+
+function isLongAgo(at: string | null, now: number): boolean {
+  // A clock that was set back must not put it off.
+  return at === null || Math.abs(now - Date.parse(at)) >= maintainQuietMs;
+}
+
+function unsettledBytes({ settled }: MaintenanceNote, repository: Repository): number {
+  return listPacks(repository)
+    .filter(({ name }) => !settled.packs.includes(name))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** A pack is made beside what it replaces; an append must not find the disk full for that. */
+function requireRoom({ objectDir }: Repository, bytes: number): void {
+  const { bavail, bsize } = statfsSync(objectDir);
+  if (bavail * bsize >= bytes + maintainFreeBytesMin) return;
+  throw new OperatingError('DISK_FULL', `too little room beside ${objectDir} to pack it: ${bavail * bsize} bytes`, {
+    hint: 'free some space on that file system; memd tries again by itself',
+  });
+}

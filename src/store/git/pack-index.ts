@@ -84,16 +84,13 @@ export async function uncoveredIds(
   const uncovered: string[] = [];
   try {
     for (let byte = 0; byte < 256; byte += 1) {
-      const held = new Set<string>();
-      for (const name of packs.by) for (const id of idsAt(fileOf(name), byte) ?? []) held.add(id);
+      const held = new Set(packs.by.flatMap((name) => idsAt(fileOf(name), byte) ?? []));
       for (const name of packs.of) {
         const ids = idsAt(fileOf(name), byte);
         if (ids === undefined) return undefined;
-        for (const id of ids) {
-          if (held.has(id)) continue;
-          held.add(id);
-          uncovered.push(Buffer.from(id, 'latin1').toString('hex'));
-        }
+        const fresh = ids.filter((id) => !held.has(id));
+        fresh.forEach((id) => held.add(id));
+        uncovered.push(...fresh.map((id) => Buffer.from(id, 'latin1').toString('hex')));
       }
       await new Promise((resume) => setImmediate(resume));
     }

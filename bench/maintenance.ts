@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MaintainedJson } from '../src/daemon/api-types.ts';
+import type { MaintainedJson } from '../src/daemon/api/api-types.ts';
 import { openApi, type ApiConnection } from '../drills/lib/api.ts';
 import { formMesh, layHost, type TestHost } from '../drills/lib/hosts.ts';
 import { pause, type DrillProcess } from '../drills/lib/process.ts';

@@ -23,6 +23,7 @@ import type { Config } from './config/config.ts';
 import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { openTargets, type Targets } from './beliefs/targets.ts';
+import { closeAll } from './engine-close.ts';
 import { identityKeeper, listenState, localFaults, requireGenesis } from './engine-state.ts';
 import { holdHome } from './hold-home.ts';
 import { readIdentity, type Identity } from './identity.ts';
@@ -360,30 +361,6 @@ async function rebuildHome(
   await queue.alone(() => beliefs.rebuild(progress, damage));
   // Reading every log can show bodies that have come back.
   await purger.carryOut(progress);
-}
-
-/** What is under way is finished in this order; the lock is given back whatever fails. */
-function closeAll(
-  parts: Pick<Engine, 'maintenance' | 'peers' | 'journal' | 'targets' | 'beliefs'> & {
-    readonly queue: Pick<AppendQueue<never, never>, 'idle'>;
-    readonly keeper: PeerKeeper;
-    readonly lock: HomeLock;
-  },
-): Promise<void> {
-  const { maintenance, peers, queue, journal, targets, beliefs, keeper, lock } = parts;
-  return inOrder([
-    () => maintenance.close(),
-    () => peers.close(),
-    () => queue.idle(),
-    () => journal.close(),
-    () => targets.close(),
-    () => beliefs.close(),
-    keeper.close,
-  ]).finally(() => lock.release());
-}
-
-async function inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
-  for (const step of steps) await step();
 }
 
 function openQueue(

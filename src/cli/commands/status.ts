@@ -34,6 +34,7 @@ export function describeStatus(status: StatusJson, now: number): string[] {
     `  ${counts.join(', ')}`,
     ...ownLine(status, now),
     ...status.peers.map((peer) => peerLine(peer, now)),
+    ...packedLine(status, now),
     ...status.alarms.map((alarm) => `  ALARM ${alarm.kind}: ${alarm.detail}`),
     ...status.warnings.map((warning) => `  note: ${warning}`),
   ];
@@ -45,6 +46,10 @@ function ownLine({ replicated, host }: StatusJson, now: number): string[] {
   const { seq, peers, of, since } = replicated;
   const alone = since === undefined ? '' : `, unsynced since ${ago(since, now)}`;
   return [`  ${host}:${seq} replicated to ${peers} of ${counted(of, 'peer')}${alone}`];
+}
+
+function packedLine({ maintenance: { lookedAt, packedAt } }: StatusJson, now: number): string[] {
+  return lookedAt === null ? [] : [`  repository packed ${when(packedAt, now)}, looked at ${when(lookedAt, now)}`];
 }
 
 /** Down, behind and empty never look alike. */

@@ -49,23 +49,30 @@ export interface MaintenanceOptions {
 
 export function createMaintenance(options: MaintenanceOptions): Maintenance {
   const { home, gate, log } = options;
+  /** The run that was asked for, and what of it is past the gate. */
   let running: Promise<MaintainedJson> | undefined;
+  let atWork: Promise<MaintainedJson> | undefined;
   let abort = new AbortController();
   let fault: OperatingError | undefined;
+  // One that still waits at the gate would never end for who closes it.
   const stop = async (): Promise<void> => {
+    if (atWork === undefined) return;
     abort.abort();
-    await running?.catch(() => undefined);
+    await atWork.catch(() => undefined);
   };
   const forget = gate.onClose(stop);
   const start = (full: boolean, progress: (text: string) => void): Promise<MaintainedJson> => {
     abort = new AbortController();
     const { signal } = abort;
-    const work = gate.use(() => maintain(options, { full, progress, signal }));
-    running = work;
-    return work.finally(() => (running = undefined));
+    running = gate
+      .use(() => (atWork = maintain(options, { full, progress, signal })))
+      .finally(() => (running = atWork = undefined));
+    return running;
   };
   const run: Maintenance['run'] = async (full, progress = () => undefined) => {
     try {
+      // Whoever wants all of it is not served with a look at what is due.
+      while (full && running !== undefined) await running.catch(() => undefined);
       const done = await (running ?? start(full, progress));
       fault = undefined;
       return done;
@@ -85,12 +92,19 @@ export function createMaintenance(options: MaintenanceOptions): Maintenance {
       }
     },
     last() {
-      const { lookedAt, packedAt, mergedAt } = readMaintenanceNote(home);
-      return { lookedAt, packedAt, mergedAt };
+      try {
+        const { lookedAt, packedAt, mergedAt } = readMaintenanceNote(home);
+        return { lookedAt, packedAt, mergedAt };
+      } catch (error) {
+        // Nobody is kept from the status by it.
+        if (!isOperatingError(error)) throw error;
+        return { lookedAt: null, packedAt: null, mergedAt: null };
+      }
     },
     faults: () => (fault === undefined ? [] : [{ kind: 'MAINTENANCE_FAILED', detail: fault.message }]),
     async close() {
       forget();
+      abort.abort();
       await stop();
     },
   };
@@ -105,6 +119,7 @@ interface Job {
 async function maintain(options: MaintenanceOptions, { full, progress, signal }: Job): Promise<MaintainedJson> {
   const { home, repository, now = Date.now } = options;
   const start = performance.now();
+  requireGoing(signal);
   const loose = await countLoose(repository);
   const packsBefore = listPacks(repository).length;
   let note = readMaintenanceNote(home);
@@ -123,6 +138,7 @@ async function maintain(options: MaintenanceOptions, { full, progress, signal }:
     };
     await writeMaintenanceNote(home, note);
   }
+  requireGoing(signal);
   const merges = full || isMergeDue(note, repository, now());
   if (merges) {
     progress(`merging ${listPacks(repository).length} packs`);
@@ -140,6 +156,11 @@ async function maintain(options: MaintenanceOptions, { full, progress, signal }:
     packs: { before: packsBefore, after: there.size },
     seconds: Math.round((performance.now() - start) / 100) / 10,
   };
+}
+
+/** Between two steps; a child that is at work is ended at once. */
+function requireGoing(signal: AbortSignal): void {
+  if (signal.aborted) throw new OperatingError('CHILD_FAILED', 'maintenance was stopped', { retry: 'later' });
 }
 
 /** Many new ones, or a few for long. What no branch reaches stays loose, and is no reason to begin again. */

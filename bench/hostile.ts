@@ -14,6 +14,8 @@ import { quantiles, ratioFigure, timed, type Figure } from './lib/figures.ts';
 
 const pairs = 3;
 const stretchMs = 15_000;
+/** An enemy that was quiet for a while may cost a second at once: over when it is measured what it costs for good. */
+const warmUpMs = 8_000;
 /** What a watch is heeded at most. */
 const nudgeMs = 100;
 
@@ -57,6 +59,7 @@ async function measure(alpha: TestHost, beta: TestHost, enemy: HostileHost): Pro
   for (let pair = 0; pair < pairs; pair += 1) {
     quiet.push(...(await stretch(cycle)));
     const nudging = nudge(enemy);
+    await stretch(cycle, warmUpMs);
     disturbed.push(...(await stretch(cycle)));
     nudging.stop();
   }
@@ -64,7 +67,7 @@ async function measure(alpha: TestHost, beta: TestHost, enemy: HostileHost): Pro
   from.close();
   if (asked < 2 * pairs) throw new Error(`the enemy was asked ${asked} times only: nothing was measured`);
   const floor = 'the enemy keeps still';
-  const what = `cycle with a sound peer beside an enemy that was fetched from ${asked} times in ${(pairs * stretchMs) / 1_000} s`;
+  const what = `cycle with a sound peer beside an enemy that was fetched from ${asked} times in ${(pairs * (stretchMs + warmUpMs)) / 1_000} s`;
   return [
     ratioFigure({
       what: `${what}, mean`,
@@ -97,9 +100,9 @@ function cycleOf(from: ApiConnection, to: ApiConnection): () => Promise<number> 
   };
 }
 
-async function stretch(cycle: () => Promise<number>): Promise<number[]> {
+async function stretch(cycle: () => Promise<number>, lastingMs = stretchMs): Promise<number[]> {
   const figures: number[] = [];
-  for (const start = performance.now(); performance.now() - start < stretchMs;) figures.push(await cycle());
+  for (const start = performance.now(); performance.now() - start < lastingMs;) figures.push(await cycle());
   return figures;
 }
 

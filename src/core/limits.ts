@@ -221,7 +221,7 @@ export const backOffMaxMs = 300_000;
  * What a peer costs in vain (refused, or nothing new): the part of the time that it may take in the long run, what it may
  * take at once before it has to rest, the longest rest, and what silence is charged as.
  */
-export const vainShare = 0.05;
+export const vainShare = 0.02;
 export const vainBurstMs = 1_000;
 export const vainRestMaxMs = 300_000;
 export const vainSilenceMs = 500;

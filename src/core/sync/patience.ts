@@ -1,7 +1,7 @@
 /**
  * What a peer costs in vain. Everything that is fetched and then refused, or brings nothing, is charged to the peer that
- * offered it, by the time it took; the debt is forgiven at a twentieth of the time that passes. A peer in debt beyond what
- * mishaps cost is heard again when it has rested: whatever it offers, and however often, it takes a twentieth of this
+ * offered it, by the time it took; the debt is forgiven at a fiftieth of the time that passes. A peer in debt beyond what
+ * mishaps cost is heard again when it has rested: whatever it offers, and however often, it takes a fiftieth of this
  * host's time and no more. Who asks for a cycle by hand is never kept waiting.
  */
 import { foldFreeLineMs, foldFreeMs, vainBurstMs, vainRestMaxMs, vainShare, vainSilenceMs } from '../limits.ts';

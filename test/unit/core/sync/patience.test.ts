@@ -37,12 +37,12 @@ describe('a peer that costs in vain', () => {
     for (let round = 0; round < 5; round += 1) expect(offer(bench)).toEqual([]);
     expect(short(bench.tell({ kind: 'schedule', slept: false }))).toEqual([]);
     expect(short(bench.tell({ kind: 'reconnect', peer: 'beta' }))).toEqual([]);
-    expect(short(bench.pass(39_999))).toEqual(['caught-up']);
+    expect(short(bench.pass(99_999))).toEqual(['caught-up']);
     expect(nextTime(bench.state)).toBe(bench.at + 1);
     expect(short(bench.pass(1))).toEqual(['heard beta', 'fetch-log beta beta 2']);
   });
 
-  test('takes a twentieth of the time in the long run and a second at once, however it spreads what it offers', () => {
+  test('takes a fiftieth of the time in the long run and a second at once, however it spreads what it offers', () => {
     const bench = syncBench(['beta']);
     let cost = 0;
     const lasting = 600_000;
@@ -52,8 +52,8 @@ describe('a peer that costs in vain', () => {
       cost += 70;
       refuse(bench, 70);
     }
-    expect(cost).toBeGreaterThan(lasting * 0.045);
-    expect(cost).toBeLessThan(lasting * 0.05 + 1_100);
+    expect(cost).toBeGreaterThan(lasting * 0.018);
+    expect(cost).toBeLessThan(lasting * 0.02 + 1_100);
   });
 
   test('never rests longer than five minutes, and is asked at once by whoever asks', () => {
@@ -83,7 +83,7 @@ describe('a peer that costs in vain', () => {
     offer(bench);
     expect(doubted()).toMatchObject({ doubted: true });
     refuse(bench, 0);
-    bench.at += 20_000;
+    bench.at += 30_000;
     offer(bench);
     expect(doubted()).toMatchObject({ doubted: false });
   });
@@ -133,7 +133,7 @@ describe('lines that take long to fold', () => {
     expect(bench.state.peers.get('gamma')?.debt.ms).toBe(0);
     expect(bench.state.peers.get('beta')?.debt.ms).toBe(1_448);
     expect(relay('12')).toEqual(['heard gamma', 'outcome gamma up']);
-    bench.at += 9_000;
+    bench.at += 22_401;
     expect(relay('123')).toContain('fetch-log gamma beta 3');
   });
 
@@ -151,8 +151,8 @@ describe('lines that take long to fold', () => {
 });
 
 test('a debt is forgiven with time and never below nothing', () => {
-  expect(debtAt({ ms: 100, at: 1_000 }, 2_000)).toBe(50);
-  expect(debtAt({ ms: 100, at: 1_000 }, 9_000)).toBe(0);
+  expect(debtAt({ ms: 100, at: 1_000 }, 2_000)).toBe(80);
+  expect(debtAt({ ms: 100, at: 1_000 }, 9_000_000)).toBe(0);
   expect(debtAt({ ms: 100, at: 1_000 }, 500)).toBe(100);
   expect(restsUntil({ ms: 1_000, at: 7 })).toBe(0);
 });

@@ -4,11 +4,13 @@ import { headsBytesMax } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
 import type { Effect, LogFetched, OwnVerdict, SyncEvent, TrustFetched } from '../core/sync/vocabulary.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
+import type { OfferedOp } from '../core/trust/op.ts';
 import { isOperatingError, printable, type OperatingError } from '../store/errors.ts';
 import { parsePeerAddress } from './address.ts';
 import { fetchLog, type SharedState } from './fetch-log.ts';
 import { fetchTrust } from './fetch-trust.ts';
 import { fetchViews } from './fetch-views.ts';
+import { createForkPatience } from './fork-patience.ts';
 import { parseHeads } from './heads.ts';
 import { createLocks } from './log-lock.ts';
 import type { Heads, MeshNode, PeerFault, PeerFaultCode } from './node.ts';
@@ -58,9 +60,13 @@ interface Running {
   readonly done: Promise<unknown>;
 }
 
+function openShared(): SharedState {
+  return { locks: createLocks(), folders: folderCache(), bases: new Map(), forks: createForkPatience() };
+}
+
 export function createCarrier(options: CarrierOptions): Carrier {
   const { node, tell } = options;
-  const shared: SharedState = { locks: createLocks(), folders: folderCache(), bases: new Map() };
+  const shared = openShared();
   const peers = new Map<string, RoutedConnection>();
   const running = new Map<string, Running>();
   const lines = createBackLines();
@@ -229,19 +235,27 @@ async function askHeads(connection: PeerConnection, deadlineMs: number): Promise
 
 async function takeTrustOf(
   { peer, oid, deadlineMs }: Extract<Asking, { kind: 'fetch-trust' }>,
-  { node, connection }: Means,
+  { node, shared, connection }: Means,
 ): Promise<Result<TrustFetched, FetchPackFault | 'TRUST_SHAPE'>> {
   const holds = (id: string): boolean => node.holdsTrustOp(id);
   const { repository } = node;
   // Admitting it is not part of this: a purge among the ops waits for everybody who uses objects.
   const fetched = await using(node, () => fetchTrust({ connection, repository, commit: oid, holds, deadlineMs }));
   if (!fetched.ok) return fetched;
-  const { ops, bad } = fetched.value;
+  const { bad } = fetched.value;
+  const ops = shared.forks.heard(fetched.value.ops, node.charter());
+  const since = performance.now();
   const admitted = ops.length === 0 ? undefined : await node.admitTrust(ops, peer);
+  if (admitted !== undefined) shared.forks.charge(addedOf(ops, admitted.added), performance.now() - since);
   // A peer keeps on its branch what a revocation made void later: no fault of it.
   const dropped = (admitted?.dropped ?? []).filter(({ code }) => code !== 'VOID_FULL');
   const refused = [...bad, ...dropped].map(({ id, detail }) => ({ id, detail: printable(detail) }));
   return ok({ added: admitted?.added ?? [], unsupported: admitted?.unsupported ?? [], bad: refused });
+}
+
+function addedOf(ops: readonly OfferedOp[], added: readonly string[]): readonly OfferedOp[] {
+  const ids = new Set(added);
+  return ops.filter(({ id }) => ids.has(id));
 }
 
 function printableVerdict(verdict: OwnVerdict): OwnVerdict {

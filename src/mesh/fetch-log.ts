@@ -14,6 +14,7 @@ import { objectsPerLine, packBounds } from './fetch-bounds.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readBranch } from './fork-branch.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
+import type { ForkPatience } from './fork-patience.ts';
 import type { Locks } from './log-lock.ts';
 import { goodLine, type MeshNode } from './node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
@@ -26,6 +27,7 @@ export interface SharedState {
   readonly locks: Locks;
   readonly folders: FolderCache;
   readonly bases: Map<string, LogBase>;
+  readonly forks: ForkPatience;
 }
 
 export interface LogFetch {

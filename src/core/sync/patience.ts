@@ -47,8 +47,11 @@ export function chargeVain(turn: Turn, peer: string, { waited = false }: { reado
   charge(turn, peer, waited ? Math.min(took, vainSilenceMs) : took);
 }
 
+/** The debt with another cost: never more than the longest rest pays. Pure. */
+export function addDebt(debt: Debt, at: number, ms: number): Debt {
+  return { ms: Math.min(debtAt(debt, at) + ms, vainBurstMs + vainRestMaxMs * vainShare), at };
+}
+
 function charge(turn: Turn, peer: string, cost: number): void {
-  const ms = debtAt(peerOf(turn, peer).debt, turn.at) + cost;
-  const most = vainBurstMs + vainRestMaxMs * vainShare;
-  changePeer(turn, peer, { debt: { ms: Math.min(ms, most), at: turn.at } });
+  changePeer(turn, peer, { debt: addDebt(peerOf(turn, peer).debt, turn.at, cost) });
 }

@@ -1,8 +1,10 @@
 /** The write path with real processes: nothing is torn, lost or half done, whoever writes beside it and however it ends. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { deflateSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import { checkRepository } from '../../drills/lib/check-log.ts';
 import { startProcess } from '../../drills/lib/process.ts';
@@ -11,6 +13,8 @@ import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();
 let alpha: BenchHost;
+/** Has 500 commits of one line each after B4. */
+let busy: BenchHost;
 
 beforeAll(async () => {
   alpha = await bench.lay('alpha');
@@ -152,7 +156,7 @@ test('A11: a correction is one event: after SIGKILL in the middle of many, each 
 }, 60_000);
 
 test('B4: reading with git and verifying while 500 commits are made: every commit and every look succeeds', async () => {
-  const busy = await bench.lay('busy');
+  busy = await bench.lay('busy');
   await busy.json('init', '--host', 'busy', '--listen', busy.address);
   await busy.start();
   const api = await busy.api();
@@ -180,6 +184,30 @@ test('B4: reading with git and verifying while 500 commits are made: every commi
   await Promise.all([work, look()]);
   expect(state.looks).toBeGreaterThan(3);
   checkRepository(busy.home);
+}, 90_000);
+
+test('B7: 10 000 loose objects and a maintenance.lock that somebody left: packed all the same, while appends go on', async () => {
+  const objects = join(busy.repository, 'objects');
+  writeFileSync(join(objects, 'maintenance.lock'), '');
+  // What nobody needs: left as it is, and no reason to pack again.
+  const lost = Array.from({ length: 8_000 }, (_, n) => Buffer.from(`blob 9\0lost ${String(n).padStart(4, '0')}`));
+  for (const bytes of lost) {
+    const oid = createHash('sha1').update(bytes).digest('hex');
+    mkdirSync(join(objects, oid.slice(0, 2)), { recursive: true });
+    writeFileSync(join(objects, oid.slice(0, 2), oid.slice(2)), deflateSync(bytes), { mode: 0o444 });
+  }
+  const api = await busy.api();
+  const packing = busy.json<{ packed: boolean; loose: { before: number; after: number } }>('maintain');
+  for (let n = 0; n < 30; n += 1) {
+    const { error } = await api.call('append', { events: [lesson(`lesson/packing-${n}`, 'x')] });
+    expect(error).toBeUndefined();
+  }
+  const { packed, loose } = await packing;
+  expect(packed).toBe(true);
+  expect(loose.before).toBeGreaterThan(10_000);
+  expect(loose.after).toBeLessThan(8_500);
+  expect(await busy.json('maintain')).toMatchObject({ packed: false });
+  expect(await busy.json('verify', '--deep')).toMatchObject({ ok: true, logs: { busy: { lines: 530 } } });
 }, 90_000);
 
 test('B4: an agent commits 500 times in its own repository while its status is polled and recall reads a home there', async () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -183,6 +183,69 @@ describe('what is refused', () => {
       expect(back.stderr).toContain('forwarding failed');
     }
     expect(connections).toBe(0);
+  });
+
+  test('scp, over sftp and the way before it, and sftp get one line and leave nothing', async () => {
+    const rig = await startRig();
+    const options = rig.sshOptions().map((word) => word.replace(/^-p(?=\d)/, '-P'));
+    const copied = join(rig.folder, 'copied');
+    for (const [command, ...args] of [
+      ['scp', '-O', ...options, `${target}:/etc/passwd`, copied],
+      ['scp', '-O', ...options, join(rig.folder, 'line'), `${target}:/tmp/x`],
+      ['scp', ...options, `${target}:/etc/passwd`, copied],
+      ['sftp', '-b/dev/null', ...options, target],
+    ]) {
+      const ran = await run(command ?? '', args);
+      expect(ran.code).not.toBe(0);
+      expect(ran.stdout).toBe('');
+      expect(ran.stderr).toMatch(/^memd: [ -~]+\n(?:(?:scp: )?(?:lost connection|Connection closed) *\r?\n)?$/);
+    }
+    expect(existsSync(copied)).toBe(false);
+  });
+
+  test('a forward or a proxy that is asked for and never used: the command runs, nothing is carried', async () => {
+    const rig = await startRig();
+    const socket = join(rig.folder, 'forward');
+    const ran = await rig.ssh('-L', `${socket}:127.0.0.1:1`, '-D', join(rig.folder, 'proxy'), target, 'memd heads');
+    expect(ran).toMatchObject({ code: 0, stdout: '{"heads":"here"}\n' });
+    await expect.poll(() => rig.server.connections()).toBe(0);
+  });
+
+  test('a client that asks for nothing (ssh -N) is ended, and others are served meanwhile', async () => {
+    const rig = await startRig({ idleMs: 500 });
+    const idle = rig.ssh('-N', target);
+    expect((await rig.ssh(target, 'memd heads')).code).toBe(0);
+    expect((await idle).code).toBe(255);
+    expect(rig.server.connections()).toBe(0);
+  });
+
+  test('a certificate alone does not log in, whoever signed it', async () => {
+    const rig = await startRig();
+    const key = keyFile(rig.folder, beta);
+    writeFileSync(`${key}.pub`, `${beta.ssh.text}\n`);
+    await run('ssh-keygen', ['-q', '-s', key, '-I', 'memd', '-n', 'memd', `${key}.pub`]);
+    const only = [
+      '-o',
+      'PubkeyAcceptedAlgorithms=ssh-ed25519-cert-v01@openssh.com',
+      '-o',
+      `CertificateFile=${key}-cert.pub`,
+    ];
+    const ran = await rig.ssh(...only, target, 'memd heads');
+    expect(ran).toMatchObject({ code: 255, stdout: '' });
+    expect(ran.stderr).toContain('Permission denied (publickey)');
+  });
+
+  test('a hardware key of OpenSSH (sk) is refused at the first question, without a touch', async () => {
+    const rig = await startRig();
+    const parts = [Buffer.from('sk-ssh-ed25519@openssh.com'), Buffer.from(beta.ssh.raw32 ?? []), Buffer.from('ssh:')];
+    const framed = parts.flatMap((part) => [Buffer.from([0, 0, 0, part.length]), part]);
+    const file = join(rig.folder, 'sk_key');
+    writeFileSync(`${file}.pub`, `sk-ssh-ed25519@openssh.com ${Buffer.concat(framed).toString('base64')} sk\n`);
+    const others = rig.sshOptions().filter((word) => !word.startsWith('-i'));
+    const ran = await run('ssh', [...others, `-i${file}.pub`, target, 'memd heads']);
+    expect(ran).toMatchObject({ code: 255, stdout: '' });
+    expect(ran.stderr).toContain('Permission denied (publickey)');
+    expect(rig.notes.map(({ code }) => code)).toEqual(['LOGIN_REFUSED']);
   });
 
   test('another user, a key outside the mesh, a password and a certificate do not log in', async () => {

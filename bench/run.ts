@@ -11,6 +11,7 @@ import { benchMaintenance } from './maintenance.ts';
 import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
 import { benchSize } from './size.ts';
+import { benchPlainSshd } from './plain-sshd.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
 
 const args = process.argv.slice(2);
@@ -26,6 +27,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   idle: benchIdle,
   maintenance: () => benchMaintenance({ appends: quick ? 1_000 : 3_600 }),
   mcp: benchMcp,
+  'plain-sshd': benchPlainSshd,
   search: () => benchSearch({ count }),
   size: () => benchSize({ count }),
   visible: benchVisible,

@@ -58,8 +58,15 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
     e2e('repair', 'B3, B7: a lock of git that somebody has open stays'),
   ],
   B4: [e2e('write-path', 'B4: reading with git'), e2e('write-path', 'B4: an agent commits 500 times')],
-  B6: [e2e('git-around', 'B6: a global gpgsign with a signer that sleeps')],
-  B7: [e2e('damaged-home', 'B7: git never maintains'), e2e('damaged-home', 'B3, B7: locks')],
+  B6: [
+    e2e('git-around', 'B6: a global gpgsign with a signer that sleeps'),
+    e2e('plain-sshd', 'C5, B6: a bare PATH, no agent'),
+  ],
+  B7: [
+    e2e('write-path', 'B7: 10 000 loose objects and a maintenance.lock'),
+    e2e('damaged-home', 'B7: git never maintains'),
+    ['test/unit/daemon/maintain/maintenance.test.ts', 'B7: a lock of somebody else'],
+  ],
   B8: [
     e2e('peer-logs', 'B8: a rewritten log is refused'),
     e2e('repair-from-peers', "B8: another host's branch that a hand moved"),
@@ -77,18 +84,25 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   B16: [e2e('git-around', 'B16: homes share no file')],
   C1: [
     e2e('peers-in-trouble', 'C1: one peer of five'),
+    e2e('plain-sshd', 'C1, C2: an ssh that hangs'),
     e2e('mesh/routes', 'C1: a fetch that never ends'),
     e2e('mesh/sync', 'C1: a silent peer'),
   ],
   C2: [
+    e2e('plain-sshd', 'C1, C2: an ssh that hangs'),
     e2e('nobody-there', 'C2: signing with such a key and an empty agent'),
     e2e('nobody-there', 'C2: a transport key that was given one'),
   ],
   C4: [
     e2e('peers-in-trouble', 'C4: a peer whose host key changed'),
+    e2e('plain-sshd', 'C4: a host key that has changed'),
     e2e('mesh/routes', 'C4: where only others answer'),
   ],
-  C5: [e2e('nobody-there', 'C5: PATH=/usr/bin:/bin'), e2e('service', 'C5, C6: service: under a real service manager')],
+  C5: [
+    e2e('nobody-there', 'C5: PATH=/usr/bin:/bin'),
+    e2e('plain-sshd', 'C5, B6: a bare PATH, no agent'),
+    e2e('service', 'C5, C6: service: under a real service manager'),
+  ],
   C6: [
     e2e('service', 'C5, C6: service: under a real service manager'),
     e2e('nobody-there', 'C6 (needs a mount namespace): a home that is hidden'),

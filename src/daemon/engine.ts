@@ -252,13 +252,8 @@ function openLive(parts: Parts): Live {
   const keys = (): HostKeys => keyring;
   const viewTip = (): ViewTip | undefined => journal.tips.get(host);
   const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip });
-  const targets = openTargets({
-    targets: parts.readOnly === undefined ? (config?.targets ?? []) : [],
-    home: home.dir,
-    beliefs,
-    daemon,
-    log,
-  });
+  const shown = parts.readOnly === undefined ? (config?.targets ?? []) : [];
+  const targets = openTargets({ targets: shown, home: home.dir, beliefs, daemon, log });
   const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);
   const { peerBook } = keeper;
   const addressesOf = addressBook({ config, peerBook, charter: () => current.charter });
@@ -269,7 +264,8 @@ function openLive(parts: Parts): Live {
   const queue = openQueue(parts, { keys, beliefs, requireWhole });
   const gate = createObjectGate();
   const isEnrolled = (name: string): boolean => current.charter.hosts.has(name);
-  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled, isPurged: () => purger.isDone() });
+  const hasPeers = (): boolean => peersOf(current.charter, host).length > 0;
+  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled, hasPeers, isPurged: () => purger.isDone() });
   const onKeys = async (): Promise<void> => {
     keyring = readKeys(home);
     peerBook.forgetProofs();
@@ -309,6 +305,7 @@ function openJournal(
     readonly beliefs: Beliefs;
     readonly gate: ObjectGate;
     readonly isEnrolled: (host: string) => boolean;
+    readonly hasPeers: () => boolean;
     readonly isPurged: () => boolean;
   },
 ): Journal {

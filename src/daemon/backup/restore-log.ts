@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { bulkLinesMin, lineBytesMax } from '../../core/limits.ts';
 import { extendLogInSteps, type LogExtension, type PurgedIds, type VerifiedLine } from '../../core/log.ts';
-import type { Line } from '../../core/line.ts';
+import { parseLine, type Line } from '../../core/line.ts';
 import type { ForkedLines } from '../../core/sync/fork-proof.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
@@ -43,15 +43,18 @@ export async function restoreOneLog(
   const { name } = member;
   await beliefs.fold();
   const { book } = beliefs;
-  const extension = await judge(engine, backup, { member, purged });
-  const { lines } = extension;
+  const damaged = book.cutOf(name);
   const known = book.tip(name)?.seq ?? 0;
+  // What is held sound is compared by links alone; what takes the place of a damaged copy is judged from the first line.
+  const given = backupLines(backup, name, lineBytesMax)[Symbol.iterator]();
+  const same = damaged === undefined ? await skipHeld(engine, name, given) : { upto: 0, rest: asIterable(given) };
+  const extension = await judge(engine, same, { member, purged });
+  const { lines } = extension;
   const remarks = faultsOf(name, extension, known);
   const other = lines.find(({ seq, link }) => seq <= known && book.linkAt(name, seq) !== link);
   if (other !== undefined) return forked(engine, { lines, other, dryRun, remarks });
-  const unchanged = Math.min(known, lines.length);
-  const fresh = lines.slice(known);
-  const damaged = book.cutOf(name);
+  const fresh = lines.filter(({ seq }) => seq > known);
+  const unchanged = same.upto + lines.length - fresh.length;
   if (damaged === undefined) {
     if (fresh.length > 0 && !dryRun) await extend(engine, name, fresh);
     return { new: fresh.length, unchanged, mended: false, remarks };
@@ -65,22 +68,44 @@ export async function restoreOneLog(
   return { new: fresh.length, unchanged, mended: true, remarks };
 }
 
+type RawLine = string | Uint8Array;
+
+/** Lines of a backup behind the first `upto`, which are held here. */
+interface Remaining {
+  readonly upto: number;
+  readonly rest: Iterable<RawLine>;
+}
+
+/** Lines that are parsed between two yields to whatever else this process does. */
+const linesPerStep = 512;
+
+/** Passes over the lines that are held, by number and link: nothing of them is kept in memory. */
+async function skipHeld({ meshId, beliefs }: Engine, host: string, given: Iterator<RawLine>): Promise<Remaining> {
+  for (let upto = 0; ; upto += 1) {
+    const next = given.next();
+    if (next.done === true) return { upto, rest: [] };
+    const line = parseLine(next.value, meshId);
+    const held = beliefs.book.linkAt(host, upto + 1);
+    if (held === undefined || !line.ok || line.value.link !== held)
+      return { upto, rest: asIterable(given, next.value) };
+    if (upto % linesPerStep === 0) await setImmediate();
+  }
+}
+
+function* asIterable(rest: Iterator<RawLine>, ...first: readonly RawLine[]): Generator<RawLine> {
+  yield* first;
+  for (let next = rest.next(); next.done !== true; next = rest.next()) yield next.value;
+}
+
 async function judge(
-  { meshId }: Engine,
-  backup: Backup,
+  { meshId, beliefs }: Engine,
+  { upto, rest }: Remaining,
   { member, purged }: Omit<Restoring, 'dryRun'>,
 ): Promise<LogExtension> {
-  const steps = extendLogInSteps(
-    {
-      host: member.name,
-      mesh: meshId,
-      from: { seq: 0, link: meshId },
-      keys: holdingKeys(member),
-      purged,
-      tellVouched: true,
-    },
-    backupLines(backup, member.name, lineBytesMax),
-  );
+  const { name } = member;
+  const link = upto === 0 ? meshId : (beliefs.book.linkAt(name, upto) ?? meshId);
+  const start = { host: name, mesh: meshId, from: { seq: upto, link }, keys: holdingKeys(member), purged };
+  const steps = extendLogInSteps({ ...start, tellVouched: true }, rest);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -125,7 +150,11 @@ async function forked(
     log,
     seq,
   );
-  if (!dryRun) await keepBranch(engine.home, lines.slice(seq - 1));
+  if (!dryRun)
+    await keepBranch(
+      engine.home,
+      lines.filter((line) => line.seq >= seq),
+    );
   const why = `it is another line than the one held here, and ${log} signed both: the log is forked. Ours stays, the other side is kept in forks/`;
   return {
     new: 0,

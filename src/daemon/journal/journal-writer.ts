@@ -21,6 +21,11 @@ export interface JournalWriterOptions extends ShelfOptions {
   };
   /** Whether everything that is purged is out of this home. Until then others are told nothing: a line says that it is. */
   readonly isPurged: () => boolean;
+  /**
+   * Whether a first line may be written. A home that was restored without its journal has one elsewhere: what it said here
+   * anew would be another journal of the same host. Always when absent.
+   */
+  readonly mayBegin?: () => boolean;
   readonly log: Logger | undefined;
   /** Milliseconds on a clock that never runs backwards, and since when what is believed is believed. */
   readonly clock: () => number;
@@ -103,7 +108,8 @@ async function sayNow(saying: Saying, urgency: Urgency): Promise<void> {
   const isWanted = urgency === 'now' || (urgency === 'due' && isTime);
   // A home that was rewound would say again, and otherwise, what it has said before.
   const mayPublish = isWanted && !shelf.damaged.has(host) && beliefs.headsFault() === undefined && isPurged();
-  if (mayPublish && !isPublished(shelf, statement)) await publish(saying, statement, fold);
+  const mayWrite = shelf.tips.has(host) || options.mayBegin?.() !== false;
+  if (mayPublish && mayWrite && !isPublished(shelf, statement)) await publish(saying, statement, fold);
   if (isPublished(shelf, statement)) saying.mark = alarms;
 }
 

@@ -16,10 +16,12 @@ import type { LocalFault } from '../engine.ts';
 import { openShelf, type JournalShelf } from './journal-shelf.ts';
 import { createJournalWriter, type JournalWriter, type JournalWriterOptions, type Urgency } from './journal-writer.ts';
 
-export type JournalOptions = Omit<JournalWriterOptions, 'clock' | 'now'> &
+export type JournalOptions = Omit<JournalWriterOptions, 'clock' | 'now' | 'mayBegin'> &
   Partial<Pick<JournalWriterOptions, 'clock' | 'now'>> & {
     /** Lines are built on objects of the repository. */
     readonly gate: ObjectGate;
+    /** Whether anybody else may hold a journal of this host; nobody when absent. */
+    readonly hasPeers?: () => boolean;
     /** True in memd: lines follow on a timer. Without it one follows at the end. */
     readonly daemon: boolean;
     /** Does work after so many milliseconds; gives what calls it off. A timer of this process if not given. */
@@ -64,7 +66,8 @@ export function createJournal(options: JournalOptions): Journal {
   const shelf = openShelf(options);
   /** Since when what is believed is believed: a line is dated by that, however late it is written. */
   let since: Date | undefined;
-  const writer = createJournalWriter({ ...options, clock, now: () => since ?? now() }, shelf);
+  const mayBegin = (): boolean => schedule.isOpen() || options.hasPeers?.() !== true;
+  const writer = createJournalWriter({ ...options, mayBegin, clock, now: () => since ?? now() }, shelf);
   const turns = createTurns();
   // Never the other way round: who waits for its turn with objects in use would keep a purge waiting, and that the turn.
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => gate.use(() => turns.run(work));

@@ -2,9 +2,8 @@
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { converge, enrol } from '../../drills/lib/hosts.ts';
+import { converge, enrol, isolated } from '../../drills/lib/hosts.ts';
 import { startProcess } from '../../drills/lib/process.ts';
-import { isolated } from '../../drills/lib/hosts.ts';
 import { fileURLToPath } from 'node:url';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 

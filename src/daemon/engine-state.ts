@@ -83,6 +83,6 @@ function unreadableOps({ unreadable }: TrustState): readonly LocalFault[] {
 export function requireGenesis({ set }: TrustState, meshId: string): void {
   if (set.held.has(meshId)) return;
   throw new OperatingError('BRANCH_DAMAGED', `branch trust does not hold the genesis of mesh ${meshId}`, {
-    hint: 'restore repo.git from a backup; any other host of the mesh has the same trust branch',
+    hint: 'stop memd, then memctl doctor --repair takes it from another host of the mesh, if none of it is left here',
   });
 }

@@ -43,9 +43,7 @@ export function removeKeptFiles(home: Home, audiences: Pick<ReadonlySet<string>,
     const edits = namesIn(path.join(home.views, audience)).filter((name) => /\.edited-[0-9a-f]{8}$/.test(name));
     return edits.map((name) => path.join('views', audience, name));
   });
-  // What a repair moved aside: objects, lines, databases.
-  const aside = namesIn(home.damaged).map((name) => path.join('damaged', name));
-  const removed = [...damaged, ...aside, ...views];
+  const removed = [...damaged, ...views];
   for (const name of removed) {
     try {
       fs.rmSync(path.join(home.dir, name), { recursive: true, force: true });

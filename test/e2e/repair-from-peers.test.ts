@@ -85,7 +85,7 @@ test(
     emptyObjects(beta.home, 'log/beta');
     await alpha.stop();
     const done = await repair();
-    expect(done.left).toMatchObject([{ what: 'lines', fix: expect.stringContaining('reach alpha') as unknown }]);
+    expect(done.left).toMatchObject([{ what: 'lines', fix: expect.stringContaining('start memd on alpha') as unknown }]);
     expect(await beta.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({
       code: expect.stringMatching(/DAMAGED|REWOUND/) as unknown,
     });

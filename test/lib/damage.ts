@@ -19,8 +19,21 @@ export function objectFile(home: string, name: string): string {
   return file;
 }
 
+/** Turns every pack into loose objects. */
+function unpackAll(home: string): void {
+  const folder = join(home, 'repo.git/objects/pack');
+  for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.pack'))) {
+    const pack = join(folder, name);
+    const input = readFileSync(pack);
+    for (const file of readdirSync(folder).filter((entry) => entry.startsWith(name.slice(0, -'pack'.length))))
+      rmSync(join(folder, file));
+    execFileSync('git', ['--git-dir', join(home, 'repo.git'), 'unpack-objects', '-q'], { input });
+  }
+}
+
 /** Every object that a branch reaches becomes an empty file. */
 export function emptyObjects(home: string, branch: string): void {
+  unpackAll(home);
   const oids = gitIn(home, 'rev-list', '--objects', branch).split('\n');
   for (const line of oids) truncateSync(objectFile(home, line.slice(0, 40)), 0);
 }

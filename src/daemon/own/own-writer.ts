@@ -7,7 +7,7 @@ import type { VerifiedLine } from '../../core/log.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import type { SigningKey } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
-import { OperatingError } from '../../store/errors.ts';
+import { OperatingError, restoreHint } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../../store/log-writer.ts';
 import type { AppendedJson } from '../api/api-types.ts';
@@ -105,7 +105,7 @@ function requireSoundLog(book: LogBook, host: string): void {
     hint:
       cut.code === 'HOLE'
         ? 'a purge of that event counts no more; it can be purged again: memctl purge ID --reason CODE'
-        : 'memctl verify --deep names every damaged object; restore repo.git from a backup or a peer',
+        : restoreHint,
   });
 }
 

@@ -51,8 +51,8 @@ export async function askForTrust(
 export interface AskedPeers {
   /** The log as every peer that answers has it: one list each. Its objects are here afterwards, unless something is purged. */
   readonly linesOf: (log: string) => Promise<readonly LineList[]>;
-  /** Those that did not answer. */
-  readonly silent: () => readonly string[];
+  /** There are peers, and each has been asked and has answered. */
+  readonly areAllHeard: () => boolean;
   readonly close: () => void;
 }
 
@@ -64,28 +64,23 @@ interface Peer {
 
 /** Dials every peer of the charter when lines are first asked for. */
 export function openAskedPeers(room: RepositoryRoom, charter: Charter, self: string): AskedPeers {
-  let dialled: Promise<readonly (Peer | string)[]> | undefined;
-  const all = (): Promise<readonly (Peer | string)[]> => {
-    const names = room.offline ? [] : peersOf(charter, self);
-    return (dialled ??= Promise.all(names.map((name) => dial(room, charter, name))));
-  };
-  let silent: readonly string[] = room.offline ? peersOf(charter, self) : [];
+  const names = peersOf(charter, self);
+  let dialled: Promise<readonly (Peer | undefined)[]> | undefined;
   let open: readonly Peer[] = [];
   return {
     async linesOf(log) {
-      const answers = await all();
-      open = answers.filter((one) => typeof one !== 'string');
-      if (!room.offline) silent = answers.filter((one) => typeof one === 'string');
+      dialled ??= Promise.all(room.offline ? [] : names.map((name) => dial(room, charter, name)));
+      open = (await dialled).filter((peer) => peer !== undefined);
       const lists: LineList[] = [];
       for (const peer of open) lists.push(await takeLines(room, charter, { peer, log }));
       return lists;
     },
-    silent: () => silent,
+    areAllHeard: () => names.length > 0 && open.length === names.length,
     close: () => open.forEach(({ connection }) => connection.close()),
   };
 }
 
-async function dial(room: RepairRoom, charter: Charter, name: string): Promise<Peer | string> {
+async function dial(room: RepairRoom, charter: Charter, name: string): Promise<Peer | undefined> {
   const key = charter.hosts.get(name)?.ssh.blob;
   const known = [room.config?.peers.get(name), readPeerMemory(room.home).get(name)?.address];
   const urls = [...new Set([...known, charter.hosts.get(name)?.address])];
@@ -101,7 +96,7 @@ async function dial(room: RepairRoom, charter: Charter, name: string): Promise<P
     if (heads.ok && heads.value.mesh === charter.meshId) return { name, connection, heads: heads.value };
     connection.close();
   }
-  return name;
+  return undefined;
 }
 
 async function takeLines(

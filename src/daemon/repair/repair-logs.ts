@@ -34,6 +34,9 @@ export interface LogsToRepair {
   readonly last: Readonly<Record<string, LastHead>>;
 }
 
+/** What an earlier repair wrote into `last-heads.json` in the place of a line that may be lost: no line has this link. */
+export const unknownLink: string = '0'.repeat(64);
+
 /** A log of which lines may be lost, and at which number the first of them. */
 export interface LostLines {
   readonly host: string;
@@ -57,7 +60,8 @@ export async function repairLogs(logs: LogsToRepair): Promise<readonly LostLines
   }
   // Only now is it known which objects are here again.
   const allFound = !room.lostUnknown && (await areThere(room, [...room.lost]));
-  return restored.flatMap((one) => judge(room, one, allFound) ?? []);
+  const known = { allFound, allAsked: logs.peers.areAllHeard() };
+  return restored.flatMap((one) => judge(room, one, known) ?? []);
 }
 
 async function areThere({ repository }: RepositoryRoom, oids: readonly string[]): Promise<boolean> {
@@ -159,10 +163,18 @@ async function restoreLog(logs: LogsToRepair, restoring: Restoring): Promise<Res
   return { host: name, fault, lines, oid, seen: last[name] };
 }
 
+/** What is known once every log has been looked at. */
+interface Known {
+  /** Every object that was damaged is here again. */
+  readonly allFound: boolean;
+  /** There are peers, and each of them said what it holds. */
+  readonly allAsked: boolean;
+}
+
 /** Tells what came of it. @returns what may be lost. */
-function judge(room: RepositoryRoom, restored: Restored, allFound: boolean): LostLines | undefined {
+function judge(room: RepositoryRoom, restored: Restored, known: Known): LostLines | undefined {
   const { host, fault, lines } = restored;
-  const lost = isSure(restored, allFound) ? undefined : { host, oid: fault.oid, from: lines.length + 1 };
+  const lost = isSure(restored, known) ? undefined : { host, oid: fault.oid, from: lines.length + 1 };
   const rest = lost === undefined ? '' : `; line ${lost.from} and what followed it may be lost`;
   room.done(`log ${host}`, `${fault.why}: ${counted(lines.length, 'line')} in place${rest}`);
   return lost;
@@ -172,12 +184,13 @@ function judge(room: RepositoryRoom, restored: Restored, allFound: boolean): Los
  * Whether nothing says that a line is lost: all that was last seen is there, and either the branch could be read to its end, or
  * the very commit that it named is whole again or is the one that was last seen, or every object that was damaged is here again.
  * (Objects are durable before a branch names them: then the longest that was found is all there ever was.) A branch that names
- * nothing rests on what was last seen, as a home from a backup does; peers are asked before the first append in any case.
+ * nothing rests on what was last seen, or on what every peer says, as a home from a backup does.
  */
-function isSure({ fault, lines, oid, seen }: Restored, allFound: boolean): boolean {
+function isSure({ fault, lines, oid, seen }: Restored, { allFound, allAsked }: Known): boolean {
+  if (seen?.link === unknownLink) return allAsked || oid === seen.oid;
   if (seen !== undefined && lines[seen.seq - 1]?.link !== seen.link) return false;
   if (!fault.torn || allFound) return true;
-  if (fault.oid === '') return seen !== undefined;
+  if (fault.oid === '') return seen !== undefined || allAsked;
   return oid === fault.oid || seen?.oid === fault.oid;
 }
 

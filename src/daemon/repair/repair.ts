@@ -22,7 +22,7 @@ import { readIdentity } from '../identity.ts';
 import { openAskedPeers } from './ask-peers.ts';
 import { repairHomeFiles, repairModes } from './repair-files.ts';
 import { lockForRepair } from './repair-lock.ts';
-import { repairLogs, type LostLines } from './repair-logs.ts';
+import { repairLogs, unknownLink, type LostLines } from './repair-logs.ts';
 import { repairObjects } from './repair-objects.ts';
 import { repairSkeleton } from './repair-skeleton.ts';
 import { repairTrust, type Member } from './repair-trust.ts';
@@ -97,6 +97,7 @@ async function repairBranches(room: RepositoryRoom, self: Member): Promise<boole
     const lost = await repairLogs({ room, trust, self: self.host, peers, last: heads.logs });
     const own = lost.find(({ host }) => host === self.host);
     if (own !== undefined) await noteLoss(room, own);
+    else await forgetLoss(room, self.host);
   } finally {
     peers.close();
   }
@@ -105,7 +106,6 @@ async function repairBranches(room: RepositoryRoom, self: Member): Promise<boole
 }
 
 const unknownOid = '0'.repeat(40);
-const unknownLink = '0'.repeat(64);
 
 /**
  * What may be lost of the own log must stop the writes of every later process, as if `last-heads.json` had seen it: a line that
@@ -117,6 +117,14 @@ async function noteLoss({ home }: RepairRoom, { host, oid, from }: LostLines): P
   if (seen !== undefined && seen.seq >= from) return;
   const lost = { oid: oid === '' ? unknownOid : oid, seq: from, link: unknownLink };
   await writeLastHeads(home, { ...heads, logs: { ...heads.logs, [host]: lost } });
+}
+
+/** An earlier repair could not tell, and now every peer has said what it holds. */
+async function forgetLoss({ home }: RepairRoom, host: string): Promise<void> {
+  const { heads } = readLastHeads(home);
+  if (heads.logs[host]?.link !== unknownLink) return;
+  const { [host]: _, ...logs } = heads.logs;
+  await writeLastHeads(home, { ...heads, logs });
 }
 
 /** Opens the home as any command does: peers are asked for what is missing, derived files are made. @returns whether something may be lost. */
@@ -174,7 +182,7 @@ function lossesOf({ beliefs, identity }: Engine): readonly string[] {
 const problemsMax = 8;
 
 function lossHint(silent: readonly string[]): string {
-  const ask = silent.length === 0 ? 'no peer that was asked holds it' : `reach ${silent.join(', ')}, then memctl fetch`;
+  const ask = silent.length === 0 ? 'no peer that was asked holds it' : `start memd on ${silent.join(', ')}, then memctl doctor --repair again`;
   return `${ask}; once nobody can hold it any more: memctl doctor --repair --accept-loss`;
 }
 

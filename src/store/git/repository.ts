@@ -98,7 +98,7 @@ export function openRepository(dir: string, options: { disk?: Disk } = {}): Repo
   for (const part of ['HEAD', 'objects', 'refs']) {
     if (fs.existsSync(path.join(dir, part))) continue;
     throw new OperatingError('REPOSITORY_MISSING', `${dir} is not a complete git repository: ${part} is missing`, {
-      hint: 'restore repo.git from a backup, or move the home aside and join again',
+      hint: 'stop memd, then memctl doctor --repair makes it again from what is left here and from peers',
     });
   }
   const uid = process.getuid?.();

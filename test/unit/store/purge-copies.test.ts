@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openDamagedFolder } from '../../../src/store/damaged-folder.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { createHome, type Home } from '../../../src/store/home.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../../src/store/purge-copies.ts';
@@ -64,8 +65,10 @@ describe('kept files', () => {
       );
     }
     fs.writeFileSync(path.join(home.dir, 'state.sqlite.damaged'), secret);
+    openDamagedFolder(home, new Date(0)).keepBytes('log-alpha-other-lines.jsonl', Buffer.from(secret), 'why');
     const removed = removeKeptFiles(home, new Set(['operator']));
     expect(removed.toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      'damaged',
       'state.sqlite.damaged',
       'views/former',
       'views/operator/INDEX.md.edited-0123abcd',

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { isClaim } from '../../core/event.ts';
 import { claimDigest } from '../../core/fold/skeleton.ts';
 import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
+import { trustPurgeTargetsMax } from '../../core/limits.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
 import { readExportNotes } from '../../store/export-note.ts';
@@ -24,8 +25,8 @@ interface HostStanding {
   readonly heard: string | null;
   /** When its newest line was written, and the purges that it says are carried out. */
   readonly done: { readonly at: string; readonly purges: Charter['purges'] } | undefined;
-  /** The purges of the trust set that it says it holds. */
-  readonly told: Charter['purges'] | undefined;
+  /** It says that it holds the trust set of this host. Any other hash is not looked up: a peer may name what it likes. */
+  readonly told: boolean;
 }
 
 /** Every purge that counts, newest op first. */
@@ -35,12 +36,13 @@ export async function listPurges(engine: Engine): Promise<readonly ListedPurgeJs
   const fold = await engine.beliefs.fold();
   const hosts = await standings(engine);
   const exports = await exportsOf(engine);
+  const sayingTheSame = repeatsIn(fold);
   const due = new Set(engine.purger.due());
   const listed = [...charter.purges].flatMap(([id, { op, target }]) => {
     const purged = purgedJson({ charter, set }, id);
     if (purged === undefined) return [];
     const { subject, kind, host } = target;
-    const saidAgain = sayingTheSame(fold, target);
+    const saidAgain = sayingTheSame(target);
     return [
       {
         ...purged,
@@ -95,7 +97,7 @@ function standingOf(hosts: readonly HostStanding[], id: string, op: string): Sta
   const others = hosts.filter(({ host }) => !confirmed.some((one) => one.host === host));
   const waiting = others
     .filter(({ left }) => !left)
-    .map(({ host, told, heard }): WaitingHostJson => ({ host, told: told?.get(id)?.op === op, heard }));
+    .map(({ host, told, heard }): WaitingHostJson => ({ host, told, heard }));
   return {
     confirmed,
     unconfirmed: waiting.map(({ host }) => host),
@@ -117,7 +119,7 @@ async function standings(engine: Engine): Promise<readonly HostStanding[]> {
         left: status === 'revoked',
         heard: health?.lastContact ?? line?.at ?? null,
         done: line && purges && { at: line.at, purges },
-        told: health?.heads && (await purgesAt(engine, health.heads.trust.hash)),
+        told: health?.heads?.trust.hash === engine.trust().hash,
       };
     }),
   );
@@ -142,12 +144,28 @@ async function purgesAt(engine: Engine, hash: string): Promise<Charter['purges']
   return found.get(key);
 }
 
-/** Claims of its subject that have its key: whoever made them said it too. */
-function sayingTheSame(fold: Fold, { id, subject, key }: PurgeSkeleton): readonly string[] {
-  if (key === null) return [];
-  return eventsOf(fold, subject).filter((other) => {
-    const view = other === id ? undefined : eventView(fold, other);
+/** Finds the claims of a purged one's subject that have its key, as many as one purge can name. A subject is read once. */
+function repeatsIn(fold: Fold): (target: PurgeSkeleton) => readonly string[] {
+  const subjects = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  return ({ id, subject, key }) => {
+    if (key === null) return [];
+    const byKey = subjects.get(subject) ?? claimsByKey(fold, subject);
+    subjects.set(subject, byKey);
+    return (byKey.get(key) ?? []).filter((other) => other !== id).slice(0, trustPurgeTargetsMax);
+  };
+}
+
+function claimsByKey(fold: Fold, subject: string): ReadonlyMap<string, readonly string[]> {
+  const claims = eventsOf(fold, subject).flatMap((id) => {
+    const view = eventView(fold, id);
     const body = view?.purge === null ? view.body : null;
-    return body !== null && isClaim(body.kind) && claimDigest(body) === key;
+    return body !== null && isClaim(body.kind) ? [{ id, key: claimDigest(body) }] : [];
   });
+  const byKey = new Map<string, string[]>();
+  for (const { id, key } of claims) {
+    const same = byKey.get(key);
+    if (same === undefined) byKey.set(key, [id]);
+    else same.push(id);
+  }
+  return byKey;
 }

@@ -1,5 +1,6 @@
 /** Small local logs that cannot grow without end: one line a write, and one older file kept beside. */
 import fs from 'node:fs';
+import { writeAll } from './disk.ts';
 
 /**
  * Appends one line (a newline is added, and one before it where the file ends torn, so that a write that was cut short
@@ -12,7 +13,7 @@ export function appendBounded(file: string, line: string, bytesMax: number): voi
   const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW } = fs.constants;
   const descriptor = fs.openSync(file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
   try {
-    fs.writeSync(descriptor, `${endsTorn(descriptor) ? '\n' : ''}${line.replaceAll('\n', ' ')}\n`);
+    writeAll(descriptor, Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${line.replaceAll('\n', ' ')}\n`));
   } finally {
     fs.closeSync(descriptor);
   }

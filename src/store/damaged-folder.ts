@@ -46,14 +46,22 @@ export function openDamagedFolder(home: Home, now: Date): DamagedFolder {
         if (fs.lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
         const to = place(path.relative(home.dir, file), why);
         fs.renameSync(file, to);
-        for (const changed of [path.dirname(to), path.dirname(file)]) flush(changed);
+        flushUpTo(path.dirname(to), open());
+        flush(path.dirname(file));
       }),
     copyAside: (file, why) =>
       guarded('copy', file, () => {
         if (fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return;
-        writeNew(place(path.relative(home.dir, file), why), fs.readFileSync(file));
+        const to = place(path.relative(home.dir, file), why);
+        writeNew(to, fs.readFileSync(file));
+        flushUpTo(path.dirname(to), open());
       }),
-    keepBytes: (name, bytes, why) => guarded('keep', name, () => writeNew(place(name, why), bytes)),
+    keepBytes: (name, bytes, why) =>
+      guarded('keep', name, () => {
+        const to = place(name, why);
+        writeNew(to, bytes);
+        flushUpTo(path.dirname(to), open());
+      }),
   };
 }
 
@@ -117,6 +125,14 @@ function writeNew(file: string, bytes: Uint8Array): void {
     fs.closeSync(descriptor);
   }
   flush(path.dirname(file));
+}
+
+/** A folder that is new has a name that a power cut takes, and all below with it. */
+function flushUpTo(folder: string, top: string): void {
+  for (let at = folder; ; at = path.dirname(at)) {
+    flush(at);
+    if (at === top || at === path.dirname(at)) return;
+  }
 }
 
 function flush(folder: string): void {

@@ -35,7 +35,8 @@ function fsync(descriptor: number): Promise<void> {
   });
 }
 
-function writeAll(descriptor: number, data: Uint8Array): void {
+/** Writes all of it; a system may take a part only. Throws system errors. */
+export function writeAll(descriptor: number, data: Uint8Array): void {
   for (let offset = 0; offset < data.length;) offset += fs.writeSync(descriptor, data, offset, data.length - offset);
 }
 
@@ -118,6 +119,15 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
   );
 }
 
+/** Removes what a write that failed left. Never throws: the error that led here is the one to hear of. */
+export function removeQuietly(disk: Pick<Disk, 'removeFile'>, file: string): void {
+  try {
+    disk.removeFile(file);
+  } catch {
+    // It is swept at the next start.
+  }
+}
+
 /**
  * Replaces a small file so that a crash leaves the old or the new one, never a torn one; durable on return.
  * Errors: `DISK_FAILED`, `DISK_FULL`.
@@ -139,6 +149,7 @@ export async function replaceFile(
     disk.rename(temporary, file);
     await disk.syncDirectory(path.dirname(file));
   } catch (error) {
+    removeQuietly(disk, temporary);
     throw diskError(error, 'replace', file);
   }
 }

@@ -9,7 +9,7 @@ import { forkBranchesMax } from '../core/limits.ts';
 import type { Line } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
-import { realDisk, replaceFile } from './disk.ts';
+import { realDisk, replaceFile, syncDirectories } from './disk.ts';
 import { diskError } from './errors.ts';
 import type { Home } from './home.ts';
 import { withoutBody, type RewriteContext } from './log-rewrite.ts';
@@ -43,6 +43,8 @@ export async function keepBranch(home: Home, lines: readonly Line[]): Promise<bo
     path.join(home.forks, name),
     lines.map(({ text }) => text),
   );
+  // The folder may be new: without its name the evidence would be gone after a power cut.
+  await syncDirectories(realDisk, [home.dir]);
   return true;
 }
 

@@ -44,8 +44,11 @@ export function lockHome(home: Home, options: { program: string; now: Date }): H
   held.add(database);
   const release = (): void => {
     if (!held.delete(database)) return;
-    fs.rmSync(home.lockNote, { force: true });
-    database.close();
+    try {
+      fs.rmSync(home.lockNote, { force: true });
+    } finally {
+      database.close();
+    }
   };
   return { home, release } as HomeLock;
 }

@@ -11,7 +11,7 @@ import {
   seedFromPem,
   type SshPublicKey,
 } from '../crypto/ssh-key.ts';
-import { realDisk, type Disk } from './disk.ts';
+import { realDisk, removeQuietly, type Disk } from './disk.ts';
 import { diskError, OperatingError, systemCode } from './errors.ts';
 import { checkPrivateFile, type Home } from './home.ts';
 
@@ -51,6 +51,7 @@ async function createKey(disk: Disk, options: { file: string; comment: string })
   const temporary = `${file}.tmp-${process.pid}`;
   try {
     disk.makeDirectory(folder, 0o700);
+    disk.removeFile(temporary);
     const pem = ed25519PrivatePem(randomBytes(32), comment);
     const descriptor = disk.createFile(temporary, Buffer.from(pem), 0o600);
     await disk.syncFile(descriptor, temporary).finally(() => disk.closeFile(descriptor));
@@ -58,6 +59,7 @@ async function createKey(disk: Disk, options: { file: string; comment: string })
     await disk.syncDirectory(folder);
     await disk.syncDirectory(path.dirname(folder));
   } catch (error) {
+    removeQuietly(disk, temporary);
     throw diskError(error, 'make key', file);
   }
 }

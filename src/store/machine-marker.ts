@@ -3,11 +3,11 @@
  * machine that made it. A copy of the home has all of its bytes and neither inode nor birth time; a copy of the whole disk has
  * these too, and then another machine.
  */
-import { fstatSync, openSync, readFileSync, statSync, writeSync, type BigIntStats } from 'node:fs';
+import { fstatSync, openSync, readFileSync, statSync, type BigIntStats } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../crypto/hash.ts';
-import { realDisk, type Disk } from './disk.ts';
+import { realDisk, removeQuietly, writeAll, type Disk } from './disk.ts';
 import { diskError, systemCode } from './errors.ts';
 import type { Home } from './home.ts';
 
@@ -62,7 +62,7 @@ export async function bindMachine(
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
       const marker = markerOf(fstatSync(descriptor, { bigint: true }), machineId);
-      writeSync(descriptor, `${JSON.stringify(marker)}\n`);
+      writeAll(descriptor, Buffer.from(`${JSON.stringify(marker)}\n`));
       await disk.syncFile(descriptor, temporary);
     } finally {
       disk.closeFile(descriptor);
@@ -70,6 +70,7 @@ export async function bindMachine(
     disk.rename(temporary, home.marker);
     await disk.syncDirectory(path.dirname(home.marker));
   } catch (error) {
+    removeQuietly(disk, temporary);
     throw diskError(error, 'bind home', home.dir);
   }
 }

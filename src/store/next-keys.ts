@@ -4,7 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { realDisk } from './disk.ts';
+import { realDisk, replaceFile } from './disk.ts';
 import { diskError } from './errors.ts';
 import type { Home } from './home.ts';
 import { createKeys, readKey, type HostKey, type HostKeys } from './keys.ts';
@@ -40,10 +40,13 @@ export async function takeNextKeys(
   const places = { sign: home.hostKey, ssh: home.sshKey };
   const due = kinds.filter((kind) => next[kind]?.publicKey.text === named[kind].text);
   for (const kind of due) {
+    const waiting = next[kind];
+    if (waiting === undefined) continue;
     try {
-      if (kind === 'ssh') keepLastSshKey(home);
-      realDisk.rename(next[kind]?.file ?? '', places[kind]);
-      await realDisk.syncDirectory(home.keys);
+      if (kind === 'ssh') await keepLastSshKey(home);
+      // Written anew, not moved: of a move between folders a power cut may keep the removal alone, and the key was gone.
+      await replaceFile(realDisk, { file: places[kind], data: Buffer.from(waiting.pem) });
+      if (realDisk.removeFile(waiting.file)) await realDisk.syncDirectory(path.dirname(waiting.file));
     } catch (error) {
       throw diskError(error, 'replace', places[kind]);
     }
@@ -66,9 +69,11 @@ export async function forgetLastSshKey(home: Home): Promise<void> {
 }
 
 /** One that is kept already stays: nobody has said yet that they know the key that came after it. */
-function keepLastSshKey(home: Home): void {
-  if (!fs.existsSync(home.sshKey) || fs.existsSync(lastFile(home))) return;
-  fs.linkSync(home.sshKey, lastFile(home));
+async function keepLastSshKey(home: Home): Promise<void> {
+  if (!fs.existsSync(home.sshKey)) return;
+  if (!fs.existsSync(lastFile(home))) fs.linkSync(home.sshKey, lastFile(home));
+  // Before the name of the present one means another: a crash may have made this one just now.
+  await realDisk.syncDirectory(home.keys);
 }
 
 function lastFile(home: Home): string {

@@ -147,6 +147,8 @@ async function replaceTarget(file: string, wanted: string, disk: Disk): Promise<
     return { state: 'refused', reason: 'somebody is writing it right now' };
   }
   const keptAs = isForeign ? keep(file, current) : undefined;
+  // The name under which the edit is kept lasts before the file gets another content.
+  if (keptAs !== undefined) await flushKept(disk, keptAs);
   disk.rename(temporary, file);
   await disk.syncDirectory(path.dirname(file));
   return { state: 'written', ...(keptAs === undefined ? {} : { keptAs }) };
@@ -165,6 +167,16 @@ function keep(file: string, text: string): string {
     fs.copyFileSync(file, keptAs, fs.constants.COPYFILE_EXCL);
   }
   return keptAs;
+}
+
+async function flushKept(disk: Disk, keptAs: string): Promise<void> {
+  const descriptor = fs.openSync(keptAs, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+  try {
+    await disk.syncFile(descriptor, keptAs);
+  } finally {
+    disk.closeFile(descriptor);
+  }
+  await disk.syncDirectory(path.dirname(keptAs));
 }
 
 function currentText(file: string): string | undefined {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { sha256Hex } from '../crypto/hash.ts';
 import { parsePlainJson } from '../crypto/plain-json.ts';
 import { assert } from '../crypto/result.ts';
-import { realDisk, type Disk } from './disk.ts';
+import { realDisk, removeQuietly, type Disk } from './disk.ts';
 import { diskError } from './errors.ts';
 import type { Home } from './home.ts';
 import { openFolder, readPlainFile } from './safe-folder.ts';
@@ -103,7 +103,11 @@ async function writeChanged(
     after[name] = [hash];
   }
   await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(during)));
-  await Promise.all(changed.map((file) => replaceByRename(disk, path.join(folder, file.name), file.data)));
+  // Waited for all, also after a failure: whoever tries again must not meet what is still under way.
+  const done = await Promise.allSettled(
+    changed.map((file) => replaceByRename(disk, path.join(folder, file.name), file.data)),
+  );
+  for (const one of done) if (one.status === 'rejected') throw one.reason;
   await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(after)));
 }
 
@@ -112,11 +116,16 @@ async function replaceByRename(disk: Disk, target: string, data: Buffer): Promis
   disk.removeFile(temporary);
   const descriptor = disk.createFile(temporary, data, 0o600);
   try {
-    await disk.syncFile(descriptor, temporary);
-  } finally {
-    disk.closeFile(descriptor);
+    try {
+      await disk.syncFile(descriptor, temporary);
+    } finally {
+      disk.closeFile(descriptor);
+    }
+    disk.rename(temporary, target);
+  } catch (error) {
+    removeQuietly(disk, temporary);
+    throw error;
   }
-  disk.rename(temporary, target);
 }
 
 /** How a file stands compared with what memd wrote last. Touches nothing. */

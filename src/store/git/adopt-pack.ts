@@ -4,7 +4,6 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { assert } from '../../crypto/result.ts';
 import { syncDirectories } from '../disk.ts';
 import { diskError } from '../errors.ts';
 import type { Repository } from './repository.ts';
@@ -31,26 +30,32 @@ export function removeObjectFolder(folder: string): void {
 }
 
 /**
- * Moves the packs of another object folder into ours, the index last, since git sees a pack by it. Durable on return.
+ * Moves the packs of another object folder into ours, the index last, since git sees a pack by it. Where git made none, all
+ * that it was to hold is here already, perhaps from a crash: then every pack of ours is flushed. Durable on return.
  * Errors: `DISK_FAILED`, `DISK_FULL`; then a pack may be there without its index, which nobody sees.
  */
 export async function adoptPacks(repository: Repository, objectDir: string): Promise<void> {
   const { disk } = repository;
   const from = path.join(objectDir, 'pack');
   const to = path.join(repository.objectDir, 'pack');
-  const names = fs.readdirSync(from).filter((name) => /^pack-[0-9a-f]{40,64}\.(pack|idx|rev)$/.test(name));
-  assert(
-    names.some((name) => name.endsWith('.idx')),
-    'git leaves a pack with its index',
-  );
-  const indexLast = names.toSorted((left, right) => Number(left.endsWith('.idx')) - Number(right.endsWith('.idx')));
   try {
-    await Promise.all(names.map((name) => syncPath(repository, path.join(from, name))));
+    const names = packFiles(from);
+    const indexLast = names.toSorted((left, right) => Number(left.endsWith('.idx')) - Number(right.endsWith('.idx')));
+    const flushed = names.length > 0 ? names.map((name) => path.join(from, name)) : pathsIn(to);
+    for (const file of flushed) await syncPath(repository, file);
     for (const name of indexLast) disk.rename(path.join(from, name), path.join(to, name));
   } catch (error) {
     throw diskError(error, 'take over a pack from', from);
   }
   await syncDirectories(disk, [to, repository.objectDir]);
+}
+
+function packFiles(folder: string): readonly string[] {
+  return fs.readdirSync(folder).filter((name) => /^pack-[0-9a-f]{40,64}\.(pack|idx|rev)$/.test(name));
+}
+
+function pathsIn(folder: string): readonly string[] {
+  return packFiles(folder).map((name) => path.join(folder, name));
 }
 
 async function syncPath({ disk }: Repository, file: string): Promise<void> {

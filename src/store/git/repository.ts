@@ -87,6 +87,10 @@ export async function initRepository(dir: string, options: { host: string; disk?
     `--initial-branch=log/${options.host}`,
     dir,
   ];
+  // Of a crash: git completes no repository whose configuration is torn, and leaves a torn HEAD. Ours is written below.
+  repository.disk.removeFile(path.join(dir, 'config'));
+  if (!/^ref: refs\/heads\/\S+\n$/.test(readText(path.join(dir, 'HEAD'))))
+    repository.disk.removeFile(path.join(dir, 'HEAD'));
   await runOrdinaryOk({ args, cwd: path.dirname(dir), env: { GIT_DEFAULT_REF_FORMAT: 'files' } });
   await prepareRepository(repository);
   return repository;
@@ -126,6 +130,7 @@ export async function prepareRepository(repository: Repository): Promise<void> {
     const heads = path.join(gitDir, 'refs', 'heads');
     const folders = ['log', 'view'].map((name) => path.join(heads, name));
     for (const folder of [
+      heads,
       path.join(gitDir, 'refs', 'memd'),
       path.join(objectDir, 'pack'),
       path.join(gitDir, 'quarantine'),

@@ -1,6 +1,5 @@
 /**
- * What the repository takes after maintenance, beside the same lines under `zstd -3`, and what memd holds of the standard
- * corpus when it is idle. *bulk*: 1 000 lines a commit. *live*: one line a commit, maintained as often as memd does it.
+ * What the repository takes after maintenance, beside the same lines under `zstd -3`. *bulk*: 1 000 lines a commit. *live*: one line a commit, maintained as often as memd does it.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

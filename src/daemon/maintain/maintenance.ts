@@ -70,9 +70,12 @@ export function createMaintenance(options: MaintenanceOptions): Maintenance {
     return running;
   };
   const run: Maintenance['run'] = async (full, progress = () => undefined) => {
-    try {
+    if (full && running !== undefined) {
       // Whoever wants all of it is not served with a look at what is due.
-      while (full && running !== undefined) await running.catch(() => undefined);
+      await running.catch(() => undefined);
+      return run(full, progress);
+    }
+    try {
       const done = await (running ?? start(full, progress));
       fault = undefined;
       return done;

@@ -1,10 +1,15 @@
 /** Loose objects: counting them, and removing those that packs hold, while appends go on. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { syncDirectories } from '../disk.ts';
 import { diskError, systemCode } from '../errors.ts';
 import { idsAt, listPacks } from './pack-index.ts';
 import type { Repository } from './repository.ts';
+
+/** Removed names wait in the journal of the file system, and who flushes next waits for all of them: a few at a time. */
+const sliceFiles = 16;
+const slicePauseMs = 4;
 
 const fans: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
@@ -51,7 +56,10 @@ export async function removePackedLoose(repository: Repository, signal?: AbortSi
 /** One at a time, off the main thread: while the disk is busy the removal of a name can take as long as a flush. */
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
   try {
-    for (const name of names) await fs.promises.rm(path.join(folder, name), { force: true });
+    for (const [at, name] of names.entries()) {
+      await fs.promises.rm(path.join(folder, name), { force: true });
+      if (at % sliceFiles === sliceFiles - 1) await setTimeout(slicePauseMs);
+    }
     if (names.length > 0) await fs.promises.rmdir(folder);
   } catch (error) {
     // The next append wrote something there.

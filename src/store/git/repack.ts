@@ -125,7 +125,11 @@ async function removePacks(repository: Repository, names: readonly string[], by:
       if (file.startsWith('multi-pack-index')) repository.disk.removeFile(path.join(folder, file));
     const files = fs.readdirSync(folder).filter((file) => names.includes(file.slice(0, file.indexOf('.'))));
     const indexFirst = files.toSorted((left, right) => Number(right.endsWith('.idx')) - Number(left.endsWith('.idx')));
-    for (const file of indexFirst) repository.disk.removeFile(path.join(folder, file));
+    for (const file of indexFirst) {
+      // A large file takes its time to go: not on the main thread.
+      if (file.endsWith('.idx')) repository.disk.removeFile(path.join(folder, file));
+      else await fs.promises.rm(path.join(folder, file), { force: true });
+    }
   } catch (error) {
     throw diskError(error, 'remove a pack in', folder);
   }

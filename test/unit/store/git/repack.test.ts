@@ -8,10 +8,18 @@ import { packHint } from '../../../../src/store/git/pack-hints.ts';
 import { listPacks, uncoveredIds } from '../../../../src/store/git/pack-index.ts';
 import { planRanges, readTips } from '../../../../src/store/git/pack-ranges.ts';
 import { mergePacks, packLoose } from '../../../../src/store/git/repack.ts';
-import { gitRequest, initRepository, runGit, type Repository } from '../../../../src/store/git/repository.ts';
+import {
+  gitRequest,
+  initRepository,
+  openRepository,
+  runGit,
+  type Repository,
+} from '../../../../src/store/git/repository.ts';
 import { createLogStore } from '../../../../src/store/log-store.ts';
 import type { WritableLine } from '../../../../src/store/log-append.ts';
 import type { LogWriter } from '../../../../src/store/log-writer.ts';
+import { droppingDisk } from '../../../lib/dropping-disk.ts';
+import { faultDisk, faultModes } from '../../../lib/fault-disk.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 
 const meshId = '0'.repeat(64);
@@ -266,4 +274,66 @@ test('no two places of a mesh of 256 branches have one hint', () => {
   const hints = [0, 1, 2, 255].flatMap((branch) => places.slice(3).map((place) => packHint(branch, place)));
   expect(new Set(hints).size).toBe(hints.length);
   expect(hints.every((hint) => hint.length === 13)).toBe(true);
+});
+
+describe('whatever happens during maintenance', () => {
+  async function prepared(): Promise<{ readonly made: World; readonly objects: readonly string[] }> {
+    const made = await world(['alpha']);
+    for (let round = 0; round < 2; round += 1) {
+      await made.append(3);
+      await packLoose(made.repository, {}, { signal: never });
+    }
+    await made.append(3);
+    return { made, objects: await allObjects(made.repository) };
+  }
+
+  /** Everything that maintenance does, on this disk. */
+  async function maintain(repository: Repository): Promise<void> {
+    await packLoose(repository, {}, { signal: never });
+    await mergePacks(repository, nothing, { signal: never });
+  }
+
+  test('a power cut afterwards finds every object, also where nothing survives that was not flushed', async () => {
+    const { made, objects } = await prepared();
+    const disk = droppingDisk(made.repository.disk, made.repository.gitDir);
+    disk.settle();
+    await maintain({ ...made.repository, disk });
+    const target = path.join(temporaryFolder(), 'after.git');
+    disk.cutPower(target);
+    const after = openRepository(target);
+    expect(await allObjects(after)).toEqual(objects);
+    expect(await isSound(after)).toBe(true);
+  });
+
+  /** Everything that is done through the disk, but for flushes while a pack grows, which nothing depends on. */
+  const steps = [
+    /^syncFile .*packing-.*\.pack$/,
+    /^rename .*\.pack$/,
+    /^rename .*\.idx$/,
+    /^syncDirectory .*objects\/pack$/,
+    /^syncDirectory .*objects$/,
+    /^removeFile .*\.idx$/,
+  ];
+
+  test.each(faultModes)(
+    'with each step %s every object is there, and the next run does it all',
+    async (mode) => {
+      const { made, objects } = await prepared();
+      for (const step of steps) {
+        const copy = path.join(temporaryFolder(), 'repo.git');
+        fs.cpSync(made.repository.gitDir, copy, { recursive: true });
+        const real = openRepository(copy);
+        const disk = faultDisk(real.disk);
+        disk.arm(step, mode);
+        await expect(maintain({ ...real, disk }), `${mode} at ${String(step)}`).rejects.toThrow();
+        expect(await allObjects(real), `${mode} at ${String(step)}`).toEqual(objects);
+        await maintain(real);
+        expect(listPacks(real)).toHaveLength(1);
+        expect(await countLoose(real)).toBe(0);
+        expect(await allObjects(real)).toEqual(objects);
+        expect(await isSound(real)).toBe(true);
+      }
+    },
+    120_000,
+  );
 });

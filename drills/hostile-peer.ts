@@ -140,8 +140,20 @@ async function attempt(world: World, { what, lines, pack, heads, oid, reason }: 
   must(/^[\u0020-\u007e…]*$/.test(words), `${what}: its words are fit for a terminal: ${words}`);
   must(growth <= memdGrowthMibMax, `${what}: memd grew by ${growth.toFixed(0)} MiB`);
   must(child.mib <= childMibMax, `${what}: ${child.command} took ${child.mib.toFixed(0)} MiB`);
-  must(readdirSync(quarantine).length === 0, `${what}: nothing is left in the quarantine`);
+  must(
+    await becomesEmpty(quarantine),
+    `${what}: something is left in the quarantine: ${readdirSync(quarantine).join()}`,
+  );
   must(!existsSync(join(alpha.home, 'repo.git/refs/heads/log/gamma')), `${what}: it is no log`);
+}
+
+/** What beta says is fetched through there too, whenever it says something. */
+async function becomesEmpty(folder: string): Promise<boolean> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (readdirSync(folder).length === 0) return true;
+    await pause(20);
+  }
+  return false;
 }
 
 /** MiB that a folder held at most. */

@@ -30,6 +30,10 @@ function uploadPackArguments(repositoryDir: string): readonly string[] {
     'core.fsmonitor=false',
     'core.hooksPath=/dev/null',
     'pack.threads=1',
+    // Caches that grow to 96 and 256 MiB otherwise, in each of 16 children: a peer only has to ask.
+    'core.deltaBaseCacheLimit=16m',
+    'pack.deltaCacheSize=16m',
+    'pack.windowMemory=16m',
   ];
   return [...settings.flatMap((setting) => ['-c', setting]), 'upload-pack', '--strict', '--timeout=30', repositoryDir];
 }

@@ -13,7 +13,14 @@ import type { Random } from './random.ts';
 type Identity = string;
 type Names = ReadonlyMap<string, { readonly id: Identity; readonly folder: boolean }>;
 
-export interface DroppingDisk extends Disk {
+/** What a disk is known to hold for good. */
+export interface PowerModel {
+  /** Notes a flush of a file that is over; `bytes` are those that it held when it began. */
+  syncedFile(status: fs.BigIntStats, bytes: Buffer): void;
+  /** The same of a folder. */
+  syncedFolder(status: fs.BigIntStats, names: Names): void;
+  /** Takes the bytes of every pack as flushed, and no name: what a git child does with those that it makes. */
+  settlePacks(): void;
   /** Takes everything on disk now as durable. */
   settle(): void;
   /**
@@ -23,11 +30,14 @@ export interface DroppingDisk extends Disk {
   cutPower(target: string, random?: Random): void;
 }
 
+export type DroppingDisk = Disk & Pick<PowerModel, 'settle' | 'cutPower'>;
+
 function identity(status: fs.BigIntStats): Identity {
   return `${status.ino}:${status.birthtimeNs}`;
 }
 
-function namesIn(folder: string): Names {
+/** The files and folders in a folder now. */
+export function namesIn(folder: string): Names {
   const names = new Map<string, { id: Identity; folder: boolean }>();
   for (const name of fs.readdirSync(folder)) {
     const status = fs.lstatSync(path.join(folder, name), { bigint: true, throwIfNoEntry: false });
@@ -37,7 +47,8 @@ function namesIn(folder: string): Names {
   return names;
 }
 
-export function droppingDisk(inner: Disk, root: string): DroppingDisk {
+/** Everything below `root`; nothing is durable yet. */
+export function powerModel(root: string): PowerModel {
   const files = new Map<Identity, Buffer>();
   const folders = new Map<Identity, Names>();
 
@@ -91,6 +102,29 @@ export function droppingDisk(inner: Disk, root: string): DroppingDisk {
     }
   };
 
+  const settlePacks = (folder: string): void => {
+    for (const [name, entry] of namesIn(folder)) {
+      const child = path.join(folder, name);
+      if (entry.folder) settlePacks(child);
+      else if (path.basename(folder) === 'pack') files.set(entry.id, fs.readFileSync(child));
+    }
+  };
+  return {
+    syncedFile: (status, bytes) => void files.set(identity(status), bytes),
+    syncedFolder: (status, names) => void folders.set(identity(status), names),
+    settlePacks: () => settlePacks(root),
+    settle: () => settleFolder(root),
+    cutPower: (target, random) => {
+      liveById = new Map();
+      mapLive(root);
+      layOut(identity(fs.lstatSync(root, { bigint: true })), target, random);
+    },
+  };
+}
+
+/** A disk that tells such a model what was flushed through it. */
+export function droppingDisk(inner: Disk, root: string): DroppingDisk {
+  const model = powerModel(root);
   return {
     ...inner,
     syncFile: async (descriptor, file) => {
@@ -98,19 +132,15 @@ export function droppingDisk(inner: Disk, root: string): DroppingDisk {
       const status = fs.fstatSync(descriptor, { bigint: true });
       const bytes = fs.readFileSync(file);
       await inner.syncFile(descriptor, file);
-      files.set(identity(status), bytes);
+      model.syncedFile(status, bytes);
     },
     syncDirectory: async (directory) => {
-      const id = identity(fs.lstatSync(directory, { bigint: true }));
+      const status = fs.lstatSync(directory, { bigint: true });
       const names = namesIn(directory);
       await inner.syncDirectory(directory);
-      folders.set(id, names);
+      model.syncedFolder(status, names);
     },
-    settle: () => settleFolder(root),
-    cutPower: (target, random) => {
-      liveById = new Map();
-      mapLive(root);
-      layOut(identity(fs.lstatSync(root, { bigint: true })), target, random);
-    },
+    settle: model.settle,
+    cutPower: model.cutPower,
   };
 }

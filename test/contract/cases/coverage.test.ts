@@ -32,6 +32,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   A6: [e2e('damaged-home', 'A6: a hand edit of the index'), e2e('damaged-home', 'A6: an edit is found too')],
   A7: [e2e('offline-twins', 'A7: a consolidation replaces what it read')],
   A9: [
+    drill('corrupt-store', 'whatever the disk did to a store'),
     e2e('damaged-home', 'A9: one flipped bit anywhere'),
     e2e('damaged-home', 'A9: SIGKILL in the middle of a rebuild'),
     e2e('damaged-home', 'A9: a flood of readers'),
@@ -45,6 +46,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   ],
   A11: [e2e('write-path', 'A11: a correction is one event')],
   B1: [
+    drill('zero-byte', 'a file that is empty or filled with NUL is found'),
     e2e('repair-from-peers', 'B1: %s comes back from a peer'),
     e2e('repair', 'B1: the newest commit is empty'),
     e2e('repair', 'B1: the branch is filled with NUL'),
@@ -54,6 +56,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
     e2e('peer-logs', 'B1: the branch of a peer is empty'),
   ],
   B3: [
+    drill('stale-locks', 'a lock that a crash left is no obstacle'),
     e2e('damaged-home', 'B3, B7: locks that a crash left behind'),
     e2e('repair', 'B3, B7: a lock of git that somebody has open stays'),
   ],

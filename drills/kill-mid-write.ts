@@ -1,8 +1,10 @@
 /**
- * SIGKILL at random moments while requests are in flight: the daemon alone, its process group, a git child of it.
+ * SIGKILL at random moments while requests are in flight, bulk appends and packing among them: the daemon alone, its process
+ * group, a git child of it.
  * `--kills=N` (default 210), `--target=memd|writer`.
  */
 import type { Random } from '../test/lib/random.ts';
+import { openApi } from './lib/api.ts';
 import { checkAgainstLedger, checkRepository } from './lib/check-log.ts';
 import { startClients, type Clients } from './lib/clients.ts';
 import type { DrillContext } from './lib/drill.ts';
@@ -29,15 +31,17 @@ interface Tally {
   readonly kills: Record<Kind, number>;
   inFlight: number;
   duringBulk: number;
+  duringMaintenance: number;
   childRefused: number;
 }
 
 /** Most kills are of the daemon; one in eight goes for a git child; a third happen while a bulk append runs. */
-function chooseKill(random: Random): { kind: Kind; bulk: boolean; delayMs: number } {
+function chooseKill(random: Random): { kind: Kind; bulk: boolean; maintain: boolean; delayMs: number } {
   const draw = random.below(8);
   const kind: Kind = draw === 0 ? 'git child' : draw < 4 ? 'group' : 'alone';
   const bulk = kind === 'git child' || random.below(6) === 0;
-  return { kind, bulk, delayMs: random.next() * (bulk ? bulkSpreadMs : random.pick(appendSpreadsMs)) };
+  const maintain = kind !== 'git child' && random.below(4) === 0;
+  return { kind, bulk, maintain, delayMs: random.next() * (bulk ? bulkSpreadMs : random.pick(appendSpreadsMs)) };
 }
 
 async function untilInFlight(context: DrillContext, clients: Clients): Promise<void> {
@@ -79,6 +83,7 @@ async function killDaemon(
   kill: ReturnType<typeof chooseKill>,
 ): Promise<number> {
   const bulk = kill.bulk ? clients.bulk(bulkEvents) : undefined;
+  const packing = kill.maintain ? askToPack(running.socket) : undefined;
   await untilInFlight(context, clients);
   await pause(kill.delayMs);
   await untilInFlight(context, clients);
@@ -87,7 +92,18 @@ async function killDaemon(
   else killProcess(running.pid);
   await running.process.ended;
   await bulk;
+  await packing;
   return inFlight;
+}
+
+/** Has memd pack its objects beside the appends; whatever comes of it. The small writer of the store refuses it. */
+async function askToPack(socket: string): Promise<void> {
+  try {
+    const connection = await openApi(socket);
+    await connection.call('maintain', { full: true }).finally(() => connection.close());
+  } catch {
+    // Killed meanwhile: that is what it is for.
+  }
 }
 
 async function killOnce(
@@ -108,6 +124,7 @@ async function killOnce(
   tally.inFlight += (await killDaemon(context, running, clients, kill)) > 0 ? 1 : 0;
   tally.kills[kill.kind] += 1;
   if (kill.bulk) tally.duringBulk += 1;
+  if (kill.maintain) tally.duringMaintenance += 1;
   return target.start();
 }
 
@@ -120,7 +137,13 @@ export async function run(context: DrillContext): Promise<void> {
   context.step(`start ${target.name} and ${clientCount} clients; ${kills} kills`);
   let running = await target.start();
   const clients = startClients({ socket: running.socket, count: clientCount, random: context.random });
-  const tally: Tally = { kills: { alone: 0, group: 0, 'git child': 0 }, inFlight: 0, duringBulk: 0, childRefused: 0 };
+  const tally: Tally = {
+    kills: { alone: 0, group: 0, 'git child': 0 },
+    inFlight: 0,
+    duringBulk: 0,
+    duringMaintenance: 0,
+    childRefused: 0,
+  };
   const done = (): number => tally.kills.alone + tally.kills.group + tally.kills['git child'];
   for (let checked = 0; done() < kills;) {
     running = await killOnce(context, { target, running, clients, tally });
@@ -152,7 +175,7 @@ async function finish(
   const { alone, group, 'git child': child } = tally.kills;
   context.check(tally.inFlight === alone + group + child, 'every kill met a request in flight');
   context.evidence(
-    `${alone + group + child} kills with a request in flight: ${alone} daemon alone, ${group} process group, ${child} git child; ${tally.duringBulk} of the daemon during a bulk append`,
+    `${alone + group + child} kills with a request in flight: ${alone} daemon alone, ${group} process group, ${child} git child; ${tally.duringBulk} of the daemon during a bulk append, ${tally.duringMaintenance} after it was asked to pack its objects`,
   );
   context.evidence(
     `${tally.childRefused} of ${child} killed git children made their request fail with an error; the daemon lived on each time`,

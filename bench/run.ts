@@ -10,6 +10,7 @@ import { benchIdle, benchVisible } from './live.ts';
 import { benchMaintenance } from './maintenance.ts';
 import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
+import { benchMemory } from './memory.ts';
 import { benchSize } from './size.ts';
 import { benchPlainSshd } from './plain-sshd.ts';
 import { machine, printTable, type Figure } from './lib/figures.ts';
@@ -28,6 +29,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   maintenance: () => benchMaintenance({ appends: quick ? 1_000 : 3_600 }),
   mcp: benchMcp,
   'plain-sshd': benchPlainSshd,
+  memory: () => benchMemory({ count }),
   search: () => benchSearch({ count }),
   size: () => benchSize({ count }),
   visible: benchVisible,

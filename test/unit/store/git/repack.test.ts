@@ -325,7 +325,9 @@ describe('whatever happens during maintenance', () => {
         const real = openRepository(copy);
         const disk = faultDisk(real.disk);
         disk.arm(step, mode);
-        await expect(maintain({ ...real, disk }), `${mode} at ${String(step)}`).rejects.toThrow();
+        await expect(maintain({ ...real, disk }), `${mode} at ${String(step)}`).rejects.toMatchObject({
+          code: 'DISK_FAILED',
+        });
         expect(await allObjects(real), `${mode} at ${String(step)}`).toEqual(objects);
         await maintain(real);
         expect(listPacks(real)).toHaveLength(1);

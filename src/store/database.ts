@@ -127,7 +127,12 @@ function configure(database: Database.Database): void {
   database.pragma('synchronous = NORMAL');
   // 64 MiB: a rebuild inserts ids in random order, and pages must not go in and out for each.
   database.pragma('cache_size = -65536');
+  // A rebuild leaves a write-ahead log of tens of MB; without this it keeps its size for ever.
+  database.pragma(`journal_size_limit = ${walBytesKept}`);
 }
+
+/** Bytes of the write-ahead log that stay when it is begun anew: what SQLite writes back at a time anyway. */
+const walBytesKept: number = 4 * 1_024 * 1_024;
 
 /** What SQLite says of a file that is no database, or of one with other tables (`ERROR`). */
 const damageCode = /^SQLITE_(CORRUPT|NOTADB|FORMAT|ERROR)/;

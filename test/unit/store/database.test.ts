@@ -208,3 +208,14 @@ describe('a database that cannot be trusted', () => {
     expect(problems.at(-1)?.detail).toBe('and 490 more rows');
   });
 });
+
+test('a write-ahead log that grew with a rebuild shrinks again', () => {
+  const file = newFile();
+  const database = open(file);
+  const size = (): number => fs.statSync(`${file}-wal`).size;
+  database.write({ events: numbers(20_000).map(event), lines: [], meta: {} });
+  const grown = size();
+  for (const n of [1, 2, 3]) database.write({ events: [event(n)], lines: [], meta: {} });
+  expect(grown).toBeGreaterThan(4 * 1_024 * 1_024);
+  expect(size()).toBeLessThanOrEqual(4 * 1_024 * 1_024);
+});

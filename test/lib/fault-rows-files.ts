@@ -26,6 +26,7 @@ import {
 } from '../../src/store/next-keys.ts';
 import { readPeerMemory, writePeerMemory } from '../../src/store/peer-memory.ts';
 import { readPurgeNote, writePurgeNote } from '../../src/store/purge-note.ts';
+import { noteExport, readExportNotes } from '../../src/store/export-note.ts';
 import { sweepHome } from '../../src/store/sweep.ts';
 import { read, some } from './fault-finds.ts';
 import type { FaultRow, Found } from './fault-rows.ts';
@@ -172,6 +173,17 @@ const noteRows: readonly FaultRow[] = [
       const done = readPurgeNote(home).length;
       if (done === 0) throw new Error('what was done is forgotten');
       return done === 2 ? 'new' : 'old';
+    },
+    durable: true,
+  },
+  {
+    name: 'exports.json',
+    before: (home) => noteExport(home, { dir: '/backup/a', at: '', trust: 'a'.repeat(64) }),
+    write: (home) => noteExport(home, { dir: '/backup/b', at: '', trust: 'a'.repeat(64) }),
+    find(home) {
+      const notes = readExportNotes(home).length;
+      if (notes === 0) throw new Error('an export is forgotten');
+      return notes === 2 ? 'new' : 'old';
     },
     durable: true,
   },

@@ -4,7 +4,7 @@
  * not flushed. `--cuts=N` (default 60), `--target=memd|writer`, `--layer` for the second kind also as root.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { realDisk } from '../src/store/disk.ts';
 import { initRepository, openRepository, prepareRepository } from '../src/store/git/repository.ts';
@@ -93,15 +93,42 @@ function bodyContents(texts: readonly string[]): Set<string> {
   return new Set(texts.map((text) => (JSON.parse(text) as { body: { content?: string } }).body.content ?? ''));
 }
 
+/**
+ * Copies the image while nobody writes to it: a copy that takes its time would be of no one moment, its journal newer than
+ * what stands before it, which is what no power cut leaves. Nothing is flushed by it.
+ */
+async function copyOfOneMoment(pid: number, image: string, copy: string): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  try {
+    for (let tries = 0; tries < 1_000 && !isStopped(pid); tries += 1) await pause(1);
+    root('cp', ['--sparse=always', image, copy]);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
+/** Whether every thread has stopped: one that is in the middle of a flush does so behind it. */
+function isStopped(pid: number): boolean {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.every((thread) => /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')));
+}
+
 /** Copies the image of the mounted home, mounts the copy, reads it with stock git. */
-function inspectCut(
+async function inspectCut(
   context: DrillContext,
-  work: { folder: string; mounted: Mounted; target: Target; acknowledged: readonly string[]; verify: boolean },
-): void {
-  const { folder, mounted, target, acknowledged, verify } = work;
+  work: {
+    folder: string;
+    pid: number;
+    mounted: Mounted;
+    target: Target;
+    acknowledged: readonly string[];
+    verify: boolean;
+  },
+): Promise<void> {
+  const { folder, pid, mounted, target, acknowledged, verify } = work;
   const copy = path.join(folder, 'cut.img');
   const point = path.join(folder, 'cut');
-  root('cp', ['--sparse=always', mounted.image, copy]);
+  await copyOfOneMoment(pid, mounted.image, copy);
   mkdirSync(point, { recursive: true });
   root('mount', ['-o', 'loop', copy, point]);
   try {
@@ -138,7 +165,8 @@ async function runOnExt4(context: DrillContext, cuts: number): Promise<void> {
   const acknowledged: string[] = [];
   for (let cut = 0; cut < cuts; cut += 1) {
     acknowledged.push(...(await appendOnce(context, api, cut)));
-    inspectCut(context, { folder, mounted, target, acknowledged, verify: cut % verifyEvery === 0 });
+    const { pid } = running;
+    await inspectCut(context, { folder, pid, mounted, target, acknowledged, verify: cut % verifyEvery === 0 });
     if (cut % 20 === 19) context.step(`${cut + 1} cuts: ${acknowledged.length} acknowledged events, none missing`);
   }
   api.close();

@@ -7,8 +7,8 @@ import { createFold, foldLines, readState, subjectsOf } from '../src/core/fold/f
 import { extendLog } from '../src/core/log.ts';
 import { eventRows, recordRows } from '../src/daemon/beliefs/fold-rows.ts';
 import { search } from '../src/daemon/queries/search.ts';
-import { openDatabase } from '../src/store/database.ts';
-import { matchExpression } from '../src/store/word-index.ts';
+import { openDatabase } from '../src/store/database/database.ts';
+import { matchExpression } from '../src/store/database/word-index.ts';
 import { corpusHosts, makeCorpus } from './corpus.ts';
 import { makeBenchMesh } from './lib/bench-mesh.ts';
 import { quantiles, timed, type Figure } from './lib/figures.ts';

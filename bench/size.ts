@@ -12,7 +12,7 @@ import { countLoose } from '../src/store/git/loose-files.ts';
 import { mergePacks, packLoose, type Settled } from '../src/store/git/repack.ts';
 import type { Tips } from '../src/store/git/pack-ranges.ts';
 import { initRepository, type Repository } from '../src/store/git/repository.ts';
-import { openLogWriter } from '../src/store/log-writer.ts';
+import { openLogWriter } from '../src/store/logs/log-writer.ts';
 import { corpusHosts, makeCorpus, type Corpus } from './corpus.ts';
 import { ratioFigure, timed, type Figure } from './lib/figures.ts';
 

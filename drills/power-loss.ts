@@ -8,8 +8,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFi
 import path from 'node:path';
 import { realDisk } from '../src/store/disk.ts';
 import { initRepository, openRepository, prepareRepository } from '../src/store/git/repository.ts';
-import { createHome, homePaths } from '../src/store/home.ts';
-import { createLogStore } from '../src/store/log-store.ts';
+import { createHome, homePaths } from '../src/store/home/home.ts';
+import { createLogStore } from '../src/store/logs/log-store.ts';
 import { droppingDisk } from '../test/lib/dropping-disk.ts';
 import { createRandom } from '../test/lib/random.ts';
 import { testLine, testLines } from '../test/lib/store-lines.ts';

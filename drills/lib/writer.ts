@@ -14,12 +14,12 @@ import { buildLine, type Line } from '../../src/core/line.ts';
 import { extendLog, type Tip } from '../../src/core/log.ts';
 import { signEd25519 } from '../../src/crypto/ed25519.ts';
 import { initRepository, prepareRepository, openRepository } from '../../src/store/git/repository.ts';
-import { lockHome } from '../../src/store/home-lock.ts';
-import { createHome } from '../../src/store/home.ts';
-import { createKeys } from '../../src/store/keys.ts';
-import { createLogStore } from '../../src/store/log-store.ts';
-import type { LogWriter } from '../../src/store/log-writer.ts';
-import { sweepHome } from '../../src/store/sweep.ts';
+import { lockHome } from '../../src/store/home/home-lock.ts';
+import { createHome } from '../../src/store/home/home.ts';
+import { createKeys } from '../../src/store/home/keys.ts';
+import { createLogStore } from '../../src/store/logs/log-store.ts';
+import type { LogWriter } from '../../src/store/logs/log-writer.ts';
+import { sweepHome } from '../../src/store/home/sweep.ts';
 
 export const writerMeshId = '5'.repeat(64);
 export const writerHost = 'alpha';

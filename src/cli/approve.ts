@@ -1,5 +1,5 @@
 /** The three steps of every command that signs for the mesh: draft the op where the trust set is, sign it here, hand it in. */
-import { homePaths } from '../store/home.ts';
+import { homePaths } from '../store/home/home.ts';
 import { readIdentity } from '../daemon/identity.ts';
 import { Refusal } from '../daemon/refusal.ts';
 import type { Params } from '../daemon/api/api-types.ts';

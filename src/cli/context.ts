@@ -1,12 +1,12 @@
 /** What every command gets: where the home is, how to say things, and one way to have things done. */
-import { homePaths, resolveHome, socketAddress } from '../store/home.ts';
+import { homePaths, resolveHome, socketAddress } from '../store/home/home.ts';
 import { setTimeout } from 'node:timers/promises';
 import { connectApi, type ApiConnection } from '../daemon/api/api-client.ts';
 import type { Answer, Method, Params } from '../daemon/api/api-types.ts';
 import { configHere } from './here.ts';
 import type { Engine } from '../daemon/engine.ts';
 import { isOperatingError } from '../store/errors.ts';
-import { lockPatience, type LockPatience } from '../store/lock-note.ts';
+import { lockPatience, type LockPatience } from '../store/home/lock-note.ts';
 import { describeError } from '../daemon/describe-error.ts';
 import type { Output } from './output.ts';
 

@@ -1,5 +1,5 @@
 /** What to run after a home was made: commands that work as they stand, wherever that home is. */
-import { resolveHome } from '../store/home.ts';
+import { resolveHome } from '../store/home/home.ts';
 import { shellWord } from './shell-word.ts';
 
 /** One line. `home`: the absolute home folder. */

@@ -5,7 +5,7 @@ import { describeError } from '../daemon/describe-error.ts';
 import { hasIdentity } from '../daemon/identity.ts';
 import { stopOnSignals } from '../daemon/stop-on-signals.ts';
 import { startMemd } from '../daemon/memd.ts';
-import { homePaths, resolveHome } from '../store/home.ts';
+import { homePaths, resolveHome } from '../store/home/home.ts';
 import { runInit } from './commands/init.ts';
 
 /** Runs until it is stopped. Arguments: `--home DIR` and `--listen ADDR:PORT`, as memd takes them. */

@@ -2,9 +2,9 @@
  * Whether this home can be written, as status, doctor and notifications tell it. One alarm for all that a full disk stops;
  * it is over as soon as there is room, whether or not anybody writes meanwhile.
  */
-import { isReadOnly, isShort, tryRoom } from '../store/disk-room.ts';
+import { isReadOnly, isShort, tryRoom } from '../store/home/disk-room.ts';
 import { isDiskShut, type OperatingCode, type OperatingError } from '../store/errors.ts';
-import type { Home } from '../store/home.ts';
+import type { Home } from '../store/home/home.ts';
 import type { LocalFault } from './engine.ts';
 
 export interface DiskWatch {

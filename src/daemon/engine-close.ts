@@ -1,5 +1,5 @@
 /** How an engine ends. */
-import type { HomeLock } from '../store/home-lock.ts';
+import type { HomeLock } from '../store/home/home-lock.ts';
 import type { AppendQueue } from './own/append-queue.ts';
 import type { PeerKeeper } from './peers/peer-keeper.ts';
 import type { Engine } from './engine.ts';

@@ -1,8 +1,8 @@
 /** What an engine remembers of itself, and what it finds wrong with its home. */
 import type { Charter } from '../core/trust/charter.ts';
 import { OperatingError } from '../store/errors.ts';
-import type { Home } from '../store/home.ts';
-import { foreignParts, foreignText, ownerHint } from '../store/ownership.ts';
+import type { Home } from '../store/home/home.ts';
+import { foreignParts, foreignText, ownerHint } from '../store/home/ownership.ts';
 import type { Engine, ListenPorts, LocalFault } from './engine.ts';
 import { writeIdentity, type Identity } from './identity.ts';
 import { revocationFaults } from './own/revoked-host.ts';

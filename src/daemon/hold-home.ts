@@ -1,9 +1,9 @@
 /** Taking a home for the time that this process works with it. */
-import { readOnlyFault } from '../store/disk-room.ts';
+import { readOnlyFault } from '../store/home/disk-room.ts';
 import type { OperatingError } from '../store/errors.ts';
-import { lockHome, lockHomeSoon, type HomeLock } from '../store/home-lock.ts';
-import type { Home } from '../store/home.ts';
-import { readingHome } from '../store/read-only-home.ts';
+import { lockHome, lockHomeSoon, type HomeLock } from '../store/home/home-lock.ts';
+import type { Home } from '../store/home/home.ts';
+import { readingHome } from '../store/home/read-only-home.ts';
 import type { EngineOptions } from './engine.ts';
 
 /**

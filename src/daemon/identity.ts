@@ -9,7 +9,7 @@ import { isSlug } from '../core/id.ts';
 import { parsePlainJson } from '../crypto/plain-json.ts';
 import { realDisk, replaceFile } from '../store/disk.ts';
 import { OperatingError, printable } from '../store/errors.ts';
-import type { Home } from '../store/home.ts';
+import type { Home } from '../store/home/home.ts';
 import { firstIssue } from './api/first-issue.ts';
 import { Refusal } from './refusal.ts';
 

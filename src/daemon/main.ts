@@ -1,6 +1,6 @@
 /** Command line of memd. */
 import { Command, CommanderError } from 'commander';
-import { resolveHome } from '../store/home.ts';
+import { resolveHome } from '../store/home/home.ts';
 import { readConfig } from './config/config.ts';
 import { defaultSync } from './config/config-file.ts';
 import { describeError } from './describe-error.ts';

@@ -1,7 +1,7 @@
 /** memd: the composition root of the running daemon. Opens the engine, serves peers and the local API, keeps the schedule. */
 import cron from 'node-cron';
 import { pino, type Logger } from 'pino';
-import { socketAddress } from '../store/home.ts';
+import { socketAddress } from '../store/home/home.ts';
 import { serveApi, type ApiServer } from './api/api-server.ts';
 import type { Config } from './config/config.ts';
 import { defaultSync } from './config/config-file.ts';

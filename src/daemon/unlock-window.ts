@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { SshPublicKey } from '../crypto/ssh-key.ts';
 import { runChild } from '../store/child.ts';
 import { realDisk, replaceFile } from '../store/disk.ts';
-import type { Home } from '../store/home.ts';
+import type { Home } from '../store/home/home.ts';
 
 export interface Window {
   /** Socket of the agent. */

@@ -7,7 +7,7 @@ import type { AdmissionFault } from '../core/sync/vocabulary.ts';
 import { assert } from '../crypto/result.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import type { ObjectView } from '../store/git/repository.ts';
-import { readLogLayout, readSegments, type LogLayout } from '../store/log-tree.ts';
+import { readLogLayout, readSegments, type LogLayout } from '../store/logs/log-tree.ts';
 import { listCommits, walkCommits, type CommitChain } from './commit-chain.ts';
 import { equalSegments, judgeCommit, treeFault, type JudgeContext, type Judgement } from './judge-commit.ts';
 import type { LogBase } from './log-base.ts';

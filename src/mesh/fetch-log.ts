@@ -8,7 +8,7 @@ import { isOperatingError } from '../store/errors.ts';
 import { removePackedFiles } from '../store/git/maintenance.ts';
 import type { EncodedObject } from '../store/git/object-id.ts';
 import { compareAndSwapRef, logRef } from '../store/git/refs.ts';
-import { writeRewritten } from '../store/log-rewrite.ts';
+import { writeRewritten } from '../store/logs/log-rewrite.ts';
 import { admitCommit, type Admission } from './admission.ts';
 import { objectsPerLine, packBounds } from './fetch-bounds.ts';
 import { fetchPack } from './fetch-pack.ts';

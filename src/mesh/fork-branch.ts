@@ -5,8 +5,8 @@ import { extendLog, type VerifiedLine } from '../core/log.ts';
 import { parseLine, type Line } from '../core/line.ts';
 import { openReader } from '../store/git/reader.ts';
 import type { ObjectView } from '../store/git/repository.ts';
-import { readLogLayout, readSegments } from '../store/log-tree.ts';
-import { streamLog } from '../store/log-store.ts';
+import { readLogLayout, readSegments } from '../store/logs/log-tree.ts';
+import { streamLog } from '../store/logs/log-store.ts';
 import type { MeshNode } from './node.ts';
 
 /**

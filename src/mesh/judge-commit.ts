@@ -17,7 +17,7 @@ import { splitLines } from '../core/segments.ts';
 import type { AdmissionFaultCode } from '../core/sync/peer.ts';
 import type { AdmissionFault } from '../core/sync/vocabulary.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
-import { logError, readLogLayout, readSegments, type LogLayout, type SegmentLines } from '../store/log-tree.ts';
+import { logError, readLogLayout, readSegments, type LogLayout, type SegmentLines } from '../store/logs/log-tree.ts';
 import type { TreeFaultCode } from '../store/tree-fault.ts';
 import type { LogBase } from './log-base.ts';
 

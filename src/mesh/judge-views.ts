@@ -7,7 +7,7 @@ import type { ViewFaultCode } from '../core/sync/peer.ts';
 import { judgeViewLine, keysBehind, parseViewLine, verifyViewLine, type ViewLine } from '../core/view-line.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import type { ObjectReader } from '../store/git/reader.ts';
-import { readLogLayout, readSegment, readSegments, type LogLayout, type SegmentLines } from '../store/log-tree.ts';
+import { readLogLayout, readSegment, readSegments, type LogLayout, type SegmentLines } from '../store/logs/log-tree.ts';
 import type { TreeFaultCode } from '../store/tree-fault.ts';
 
 /** A journal at one commit, as far as judging an extension needs it. */

@@ -5,7 +5,7 @@ import { childDeadlineMs } from '../core/limits.ts';
 import { parseLine } from '../core/line.ts';
 import { splitLines } from '../core/segments.ts';
 import type { Repository } from '../store/git/repository.ts';
-import { logError, readLogLayout, readSegments, type LogLayout } from '../store/log-tree.ts';
+import { logError, readLogLayout, readSegments, type LogLayout } from '../store/logs/log-tree.ts';
 
 /** Our copy of a log at one commit. */
 export interface LogBase {

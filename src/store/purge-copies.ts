@@ -4,8 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { splitLines } from '../core/segments.ts';
 import { diskError, systemCode } from './errors.ts';
-import type { Home } from './home.ts';
-import { withoutBody, type RewriteContext } from './log-rewrite.ts';
+import type { Home } from './home/home.ts';
+import { withoutBody, type RewriteContext } from './logs/log-rewrite.ts';
 import { readPlainFile } from './safe-folder.ts';
 
 /**

@@ -10,7 +10,7 @@ import { parsePlainJson } from '../crypto/plain-json.ts';
 import { assert } from '../crypto/result.ts';
 import { realDisk, removeQuietly, type Disk } from './disk.ts';
 import { diskError } from './errors.ts';
-import type { Home } from './home.ts';
+import type { Home } from './home/home.ts';
 import { openFolder, readPlainFile } from './safe-folder.ts';
 
 /** How a view file stands: as memd wrote it, absent, changed by somebody else, or not a plain file. */

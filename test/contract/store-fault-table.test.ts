@@ -35,7 +35,7 @@ describe('fault table of the store', () => {
 });
 
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
-const folders = ['src/store', 'src/store/git'];
+const store = 'src/store';
 const files = ['src/mesh/take-over.ts', 'src/mesh/quarantine.ts'];
 
 /** Calls that change something, on the disk or through git. */
@@ -49,7 +49,7 @@ const throughDisk = /\b(?:disk|realDisk)\.(?:createFile|rename|makeDirectory|rem
 const exempt: readonly (readonly [file: string, code: RegExp, why: string])[] = [
   ['src/store/target-file.ts', /removeFile\(temporary\);$/, 'somebody else writes the target meanwhile: its own test'],
   [
-    'src/store/damaged-folder.ts',
+    'src/store/home/damaged-folder.ts',
     /renameSync\(damaged,/,
     'a link in the place of the folder: tests of doctor --repair',
   ],
@@ -58,7 +58,7 @@ const exempt: readonly (readonly [file: string, code: RegExp, why: string])[] = 
     /'multi-pack-index'/,
     'other programs make it; it is a hint, and what it names is durable',
   ],
-  ['src/store/read-only-home.ts', /./, 'writes into a temporary folder of its own, never into a home'],
+  ['src/store/home/read-only-home.ts', /./, 'writes into a temporary folder of its own, never into a home'],
 ];
 
 function isExempt(place: string, code: string): boolean {
@@ -66,18 +66,16 @@ function isExempt(place: string, code: string): boolean {
 }
 
 interface WritingLine {
-  /** `src/store/keys.ts:58` */
+  /** `src/store/home/keys.ts:58` */
   readonly place: string;
   readonly code: string;
 }
 
 function writingLines(): readonly WritingLine[] {
-  const inFolders = folders.flatMap((folder) =>
-    readdirSync(path.join(root, folder))
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => `${folder}/${name}`),
-  );
-  return [...inFolders, ...files].flatMap((file) => {
+  const inStore = readdirSync(path.join(root, store), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${store}/${name}`);
+  return [...inStore, ...files].flatMap((file) => {
     const lines = readFileSync(path.join(root, file), 'utf8').split('\n');
     return lines.flatMap((line, index) => (writes(line) ? { place: `${file}:${index + 1}`, code: line.trim() } : []));
   });

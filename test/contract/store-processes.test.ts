@@ -5,17 +5,17 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { initRepository } from '../../src/store/git/repository.ts';
-import { readLog } from '../../src/store/log-store.ts';
+import { readLog } from '../../src/store/logs/log-store.ts';
 import { temporaryHome } from '../lib/temporary.ts';
 
 const source = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../src/store');
 
 /** Takes the lock (again and again until it is free), appends a few large lines, gives it back; many times. */
 const script = (home: string, name: string): string => `
-  const { lockHome } = await import(${JSON.stringify(`${source}/home-lock.ts`)});
-  const { openHome } = await import(${JSON.stringify(`${source}/home.ts`)});
+  const { lockHome } = await import(${JSON.stringify(`${source}/home/home-lock.ts`)});
+  const { openHome } = await import(${JSON.stringify(`${source}/home/home.ts`)});
   const { openRepository, prepareRepository } = await import(${JSON.stringify(`${source}/git/repository.ts`)});
-  const { openLogWriter } = await import(${JSON.stringify(`${source}/log-writer.ts`)});
+  const { openLogWriter } = await import(${JSON.stringify(`${source}/logs/log-writer.ts`)});
   const home = openHome(${JSON.stringify(home)});
   let tries = 0;
   for (let round = 0; round < 20; ) {

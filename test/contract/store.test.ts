@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../src/store/disk.ts';
 import { initRepository, openRepository, prepareRepository } from '../../src/store/git/repository.ts';
-import { createLogStore, type LogStore } from '../../src/store/log-store.ts';
+import { createLogStore, type LogStore } from '../../src/store/logs/log-store.ts';
 import { emptyMemory, fakeLogStore } from '../lib/fake-log-store.ts';
 import { faultDisk, faultModes, type FaultMode } from '../lib/fault-disk.ts';
 import { testLine, testLines } from '../lib/store-lines.ts';

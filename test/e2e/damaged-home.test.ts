@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { processesMentioning } from '../../drills/lib/process.ts';
-import { schemaVersion } from '../../src/store/database-rows.ts';
+import { schemaVersion } from '../../src/store/database/database-rows.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 import { createRandom } from '../lib/random.ts';
 

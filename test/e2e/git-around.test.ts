@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { enrol, runMemctl, type CtlResult } from '../../drills/lib/hosts.ts';
 import { extendLog } from '../../src/core/log.ts';
-import { homePaths } from '../../src/store/home.ts';
-import { readKeys } from '../../src/store/keys.ts';
+import { homePaths } from '../../src/store/home/home.ts';
+import { readKeys } from '../../src/store/home/keys.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();

@@ -341,8 +341,8 @@ describe('signals', () => {
 /** Holds a home as memd would, and answers nothing. */
 const holderScript = `
   const [store, home] = process.argv.slice(1);
-  const { lockHome } = await import(store + 'home-lock.js');
-  const { openHome } = await import(store + 'home.js');
+  const { lockHome } = await import(store + 'home/home-lock.js');
+  const { openHome } = await import(store + 'home/home.js');
   // Kept: a lock that nobody refers to is collected, and given back.
   globalThis.lock = lockHome(openHome(home), { program: 'memd', now: new Date() });
   console.log('held');

@@ -9,9 +9,9 @@ import { buildViewLine, viewLineHash } from '../../src/core/view-line.ts';
 import { signEd25519 } from '../../src/crypto/ed25519.ts';
 import { childEnvironment } from '../../src/store/child.ts';
 import { openRepository } from '../../src/store/git/repository.ts';
-import { homePaths } from '../../src/store/home.ts';
-import { readKeys } from '../../src/store/keys.ts';
-import { openViewWriter, readNewestViewLine, readNotes } from '../../src/store/view-journal.ts';
+import { homePaths } from '../../src/store/home/home.ts';
+import { readKeys } from '../../src/store/home/keys.ts';
+import { openViewWriter, readNewestViewLine, readNotes } from '../../src/store/logs/view-journal.ts';
 import type { ReplayJson, StatusJson } from '../../src/daemon/api/api-types.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lockHome } from '../../src/store/home-lock.ts';
-import { openHome } from '../../src/store/home.ts';
+import { lockHome } from '../../src/store/home/home-lock.ts';
+import { openHome } from '../../src/store/home/home.ts';
 import { openBench } from '../lib/hosts-bench.ts';
 
 const bench = openBench();

@@ -6,7 +6,7 @@ import { maximalOps } from '../../src/core/trust/set.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
 import { openEngine, type Engine } from '../../src/daemon/engine.ts';
 import { initMesh } from '../../src/daemon/enrol/init-mesh.ts';
-import { openLogWriter } from '../../src/store/log-writer.ts';
+import { openLogWriter } from '../../src/store/logs/log-writer.ts';
 import { temporaryFolder } from '../lib/temporary.ts';
 import { classAdd, craig, hostAdd, sshsigOf, type TestPlace } from '../lib/trust-ops.ts';
 import { makeLines } from './mesh/node.ts';

@@ -8,9 +8,9 @@ import { signEd25519 } from '../../src/crypto/ed25519.ts';
 import type { CheckJson, ReplayJson, StatusJson, VerifyJson } from '../../src/daemon/api/api-types.ts';
 import { childEnvironment } from '../../src/store/child.ts';
 import { openRepository } from '../../src/store/git/repository.ts';
-import { homePaths } from '../../src/store/home.ts';
-import { readKeys } from '../../src/store/keys.ts';
-import { openViewWriter, readNewestViewLine } from '../../src/store/view-journal.ts';
+import { homePaths } from '../../src/store/home/home.ts';
+import { readKeys } from '../../src/store/home/keys.ts';
+import { openViewWriter, readNewestViewLine } from '../../src/store/logs/view-journal.ts';
 import { openBench, type BenchHost } from '../lib/hosts-bench.ts';
 
 const bench = openBench();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readState, subjectsOf, type Fold } from '../../src/core/fold/fold.ts';
 import { alarmRows, eventRows, recordRows } from '../../src/daemon/beliefs/fold-rows.ts';
-import { openDatabase, type StateDatabase } from '../../src/store/database.ts';
+import { openDatabase, type StateDatabase } from '../../src/store/database/database.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** An empty database that is gone when the test ends. */

@@ -1,8 +1,8 @@
 /** The `LogStore` port in memory: runs through the same contract suite as the real one. */
 import { OperatingError } from '../../src/store/errors.ts';
-import type { WritableLine } from '../../src/store/log-append.ts';
-import type { LogStore } from '../../src/store/log-store.ts';
-import type { LogWriter } from '../../src/store/log-writer.ts';
+import type { WritableLine } from '../../src/store/logs/log-append.ts';
+import type { LogStore } from '../../src/store/logs/log-store.ts';
+import type { LogWriter } from '../../src/store/logs/log-writer.ts';
 
 /** What the next write does: fails, fails although it persisted, or the process "dies" before or after it. */
 export type FakeFault = 'failed' | 'persisted' | 'crash before' | 'crash after';

@@ -19,7 +19,7 @@ export const storeFaults: readonly StoreFault[] = ['failed', 'persisted', 'full'
 export interface Operation {
   /** `renameSync /home/…/a /home/…/b`, `git repack`. */
   readonly text: string;
-  /** Lines of src/ on the way to it, `src/store/keys.ts:58`, the innermost first. */
+  /** Lines of src/ on the way to it, `src/store/home/keys.ts:58`, the innermost first. */
   readonly places: readonly string[];
 }
 

@@ -1,10 +1,10 @@
 /** Rows of the fault table: what follows from the logs and can be made again, and what a repair or a person leaves there. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { openDamagedFolder } from '../../src/store/damaged-folder.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import type { Home } from '../../src/store/home.ts';
-import { openPlainCopies } from '../../src/store/plain-copies.ts';
+import { openDamagedFolder } from '../../src/store/home/damaged-folder.ts';
+import { openDatabase } from '../../src/store/database/database.ts';
+import type { Home } from '../../src/store/home/home.ts';
+import { openPlainCopies } from '../../src/store/logs/plain-copies.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../src/store/purge-copies.ts';
 import { isAsWritten, keptEdits, markedText, writeTarget } from '../../src/store/target-file.ts';
 import { writeViewFiles } from '../../src/store/view-files.ts';

@@ -1,33 +1,33 @@
 /** Rows of the fault table: the home itself, its keys, its notes and small logs. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { appendBounded, readBounded } from '../../src/store/bounded-log.ts';
-import { tryRoom } from '../../src/store/disk-room.ts';
-import { noteFineLine, readFineLines } from '../../src/store/fine-journal.ts';
-import { lockHome } from '../../src/store/home-lock.ts';
-import { createHome, openHome, type Home } from '../../src/store/home.ts';
-import { noteHook, readHookLog } from '../../src/store/hook-log.ts';
-import { injectedOf, noteInjected, type InjectedRecord } from '../../src/store/injected-log.ts';
-import { createKeys, readKeys } from '../../src/store/keys.ts';
+import { appendBounded, readBounded } from '../../src/store/notes/bounded-log.ts';
+import { tryRoom } from '../../src/store/home/disk-room.ts';
+import { noteFineLine, readFineLines } from '../../src/store/logs/fine-journal.ts';
+import { lockHome } from '../../src/store/home/home-lock.ts';
+import { createHome, openHome, type Home } from '../../src/store/home/home.ts';
+import { noteHook, readHookLog } from '../../src/store/notes/hook-log.ts';
+import { injectedOf, noteInjected, type InjectedRecord } from '../../src/store/notes/injected-log.ts';
+import { createKeys, readKeys } from '../../src/store/home/keys.ts';
 import {
   damagedLastHeads,
   readLastHeads,
   setAsideLastHeads,
   writeLastHeads,
   type LastHeads,
-} from '../../src/store/last-heads.ts';
-import { bindMachine, checkMachine } from '../../src/store/machine-marker.ts';
+} from '../../src/store/notes/last-heads.ts';
+import { bindMachine, checkMachine } from '../../src/store/home/machine-marker.ts';
 import {
   createNextKeys,
   forgetLastSshKey,
   readLastSshKey,
   readNextKeys,
   takeNextKeys,
-} from '../../src/store/next-keys.ts';
-import { readPeerMemory, writePeerMemory } from '../../src/store/peer-memory.ts';
-import { readPurgeNote, writePurgeNote } from '../../src/store/purge-note.ts';
-import { noteExport, readExportNotes } from '../../src/store/export-note.ts';
-import { sweepHome } from '../../src/store/sweep.ts';
+} from '../../src/store/home/next-keys.ts';
+import { readPeerMemory, writePeerMemory } from '../../src/store/notes/peer-memory.ts';
+import { readPurgeNote, writePurgeNote } from '../../src/store/notes/purge-note.ts';
+import { noteExport, readExportNotes } from '../../src/store/notes/export-note.ts';
+import { sweepHome } from '../../src/store/home/sweep.ts';
 import { read, some } from './fault-finds.ts';
 import type { FaultRow, Found } from './fault-rows.ts';
 import { viewLines } from './view-lines.ts';

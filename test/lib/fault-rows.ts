@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { childEnvironment } from '../../src/store/child.ts';
 import { openRepository, prepareRepository } from '../../src/store/git/repository.ts';
-import { lockHome } from '../../src/store/home-lock.ts';
-import { createHome, homePaths, type Home } from '../../src/store/home.ts';
-import { sweepHome } from '../../src/store/sweep.ts';
+import { lockHome } from '../../src/store/home/home-lock.ts';
+import { createHome, homePaths, type Home } from '../../src/store/home/home.ts';
+import { sweepHome } from '../../src/store/home/sweep.ts';
 import { faultFs, type FaultFs, type Operation, type StoreFault } from './fault-fs.ts';
 import { createRandom } from './random.ts';
 

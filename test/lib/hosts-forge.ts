@@ -10,8 +10,8 @@ import { encodeBase64 } from '../../src/crypto/base64.ts';
 import { canonicalJson, type JsonObject } from '../../src/crypto/canonical.ts';
 import { signEd25519 } from '../../src/crypto/ed25519.ts';
 import { sha256Hex } from '../../src/crypto/hash.ts';
-import { homePaths } from '../../src/store/home.ts';
-import { readKeys } from '../../src/store/keys.ts';
+import { homePaths } from '../../src/store/home/home.ts';
+import { readKeys } from '../../src/store/home/keys.ts';
 
 /** A line to forge: any body, with any approval, or of a version that does not exist yet. */
 export interface Forged {

@@ -1,5 +1,5 @@
 /** Lines for store tests: the store does not look into them, so they are numbered text and not signed events. */
-import type { WritableLine } from '../../src/store/log-append.ts';
+import type { WritableLine } from '../../src/store/logs/log-append.ts';
 
 /** Line number `seq` of a test log, about `bytes` long. */
 export function testLine(seq: number, bytes = 600): WritableLine {

@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createHome, type Home } from '../../src/store/home.ts';
+import { createHome, type Home } from '../../src/store/home/home.ts';
 
 /** A folder that is removed when the test ends. */
 export function temporaryFolder(): string {

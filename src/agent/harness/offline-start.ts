@@ -4,7 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 
 export interface OfflineStart {
   /** How memd did not answer, for the first line: `NOT RUNNING`, `NOT ANSWERING (…)`. */

@@ -11,7 +11,7 @@ import { homeChecks } from '../doctor/home-checks.ts';
 import { machineChecks } from '../doctor/machine-checks.ts';
 import { oneLine } from '../claim-text.ts';
 import { configHere } from '../here.ts';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 
 /** What nobody can tell from here, or what another command does. */
 const beyond = [

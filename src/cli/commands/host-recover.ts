@@ -5,7 +5,7 @@ import { counted } from '../../daemon/counted.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { PlaceJson, RecoverJson } from '../../daemon/api/api-types.ts';
 import { readIdentity } from '../../daemon/identity.ts';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 import { approveOp } from '../approve.ts';
 import { askToSign } from '../confirm.ts';
 import type { Cli } from '../context.ts';

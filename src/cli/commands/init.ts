@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { initMesh, requireNoMesh } from '../../daemon/enrol/init-mesh.ts';
 import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 import type { Cli } from '../context.ts';
 import { nextSteps } from '../next-steps.ts';
 import { chooseFirstSigner, slugOf } from '../first-signer.ts';

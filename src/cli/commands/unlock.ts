@@ -1,6 +1,6 @@
 /** unlock: for some hours the person's agent signs events, asking before each. */
 import { Command } from 'commander';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { rememberedKey } from '../approve.ts';
 import type { Cli } from '../context.ts';

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import { harnessNames } from '../../agent/harness/harness.ts';
 import { installStatus, type InstallStatus } from '../../agent/harness/install-status.ts';
-import { readHookLog } from '../../store/hook-log.ts';
+import { readHookLog } from '../../store/notes/hook-log.ts';
 import { installContext, readSkill } from '../install-context.ts';
 import { serviceStatus } from '../service/service.ts';
 import { fine, wrong, type Check } from './checks.ts';

@@ -9,7 +9,7 @@ import { describeError } from '../../daemon/describe-error.ts';
 import { readIdentity, type Identity } from '../../daemon/identity.ts';
 import { readRepository, type Snapshot } from '../../daemon/beliefs/snapshot.ts';
 import { isOperatingError } from '../../store/errors.ts';
-import { homePaths, socketAddress, type Home } from '../../store/home.ts';
+import { homePaths, socketAddress, type Home } from '../../store/home/home.ts';
 
 /** What one check found. */
 export type Finding = Omit<CheckJson, 'name'>;

@@ -5,11 +5,11 @@ import { editedViews } from '../../daemon/queries/view-edits.ts';
 import { runOrdinary } from '../../store/git/porcelain.ts';
 import { openRepository } from '../../store/git/repository.ts';
 import { viewProblem } from '../../daemon/queries/verify-views.ts';
-import { checkLastHead, checkLastTrust, readLastHeads, viewRewound } from '../../store/last-heads.ts';
-import { readNewestViewLine } from '../../store/view-journal.ts';
+import { checkLastHead, checkLastTrust, readLastHeads, viewRewound } from '../../store/notes/last-heads.ts';
+import { readNewestViewLine } from '../../store/logs/view-journal.ts';
 import { viewLineHash } from '../../core/view-line.ts';
-import { schemaVersion } from '../../store/database-rows.ts';
-import { isReadOnly } from '../../store/disk-room.ts';
+import { schemaVersion } from '../../store/database/database-rows.ts';
+import { isReadOnly } from '../../store/home/disk-room.ts';
 import { fine, NotChecked, wrong, type Check, type Finding } from './checks.ts';
 
 const restore = 'stop memd, then memctl doctor --repair; docs/operations.md, Damage';

@@ -1,8 +1,8 @@
 /** Checks of the disk under a home: whose it is, whether it takes writes, and who owns what lies there. */
 import { statfsSync } from 'node:fs';
-import { readOnlyFault } from '../../store/disk-room.ts';
-import { findForeign, foreignText, ownerHint } from '../../store/ownership.ts';
-import { socketPathBytesMax } from '../../store/home.ts';
+import { readOnlyFault } from '../../store/home/disk-room.ts';
+import { findForeign, foreignText, ownerHint } from '../../store/home/ownership.ts';
+import { socketPathBytesMax } from '../../store/home/home.ts';
 import { fine, wrong, type Check } from './checks.ts';
 
 const owner: Check = {

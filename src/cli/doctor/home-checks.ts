@@ -4,9 +4,9 @@ import { counted } from '../../daemon/counted.ts';
 import { readIdentity } from '../../daemon/identity.ts';
 import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { revokedText } from '../../mesh/ssh-login.ts';
-import { openHome } from '../../store/home.ts';
-import { readLockOwner } from '../../store/home-lock.ts';
-import { readKeys } from '../../store/keys.ts';
+import { openHome } from '../../store/home/home.ts';
+import { readLockOwner } from '../../store/home/home-lock.ts';
+import { readKeys } from '../../store/home/keys.ts';
 import { fine, NotChecked, wrong, type Check, type Room } from './checks.ts';
 
 const home: Check = {

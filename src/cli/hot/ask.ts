@@ -1,6 +1,6 @@
 /** One question to a running memd, with a deadline. */
 import { connectApi } from '../../daemon/api/api-client.ts';
-import { socketAddress, type Home } from '../../store/home.ts';
+import { socketAddress, type Home } from '../../store/home/home.ts';
 
 export type Asked =
   | { readonly state: 'answered'; readonly result: unknown }

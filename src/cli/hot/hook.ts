@@ -19,8 +19,8 @@ import {
   sessionFirstBytesMax,
   sessionTextBytesMax,
 } from '../../core/limits.ts';
-import type { HookOutcome } from '../../store/hook-log.ts';
-import { homePaths, resolveHome, type Home } from '../../store/home.ts';
+import type { HookOutcome } from '../../store/notes/hook-log.ts';
+import { homePaths, resolveHome, type Home } from '../../store/home/home.ts';
 import { askMemd, type Asked } from './ask.ts';
 import { readHookStdin } from './hook-stdin.ts';
 import { readHotWords } from './words.ts';
@@ -34,7 +34,7 @@ export async function runHook(words: readonly string[]): Promise<boolean> {
   const home = homeOf(asked?.home ?? (named < 0 ? undefined : words[named + 1]));
   const tell = async (outcome: HookOutcome, why: string): Promise<void> => {
     if (home === undefined) return;
-    const { noteHook } = await import('../../store/hook-log.ts');
+    const { noteHook } = await import('../../store/notes/hook-log.ts');
     noteHook(home, { at: new Date().toISOString(), harness, event, outcome, why });
   };
   process.exitCode = 0;
@@ -116,7 +116,7 @@ async function withoutMemd(run: HookRun & { readonly home: Home }, input: HookIn
   // Loaded here alone: an answer of memd needs none of it, and every module costs the agent time.
   const { createHash } = await import('node:crypto');
   const { offlineStart } = await import('../../agent/harness/offline-start.ts');
-  const { noteInjected } = await import('../../store/injected-log.ts');
+  const { noteInjected } = await import('../../store/notes/injected-log.ts');
   const { head, text, fault } = offlineStart(home, 'operator', { state, notes, bytes, now: Date.now() });
   if (session !== selfTestSession) await tell('degraded', fault === undefined ? state : `${state}; ${fault}`);
   if (fault !== undefined) return text;

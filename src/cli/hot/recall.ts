@@ -1,5 +1,5 @@
 /** `memctl recall SUBJECT` over the socket of a running memd: the usual forms of it, and nothing but success. */
-import { homePaths, resolveHome } from '../../store/home.ts';
+import { homePaths, resolveHome } from '../../store/home/home.ts';
 import type { RecallJson } from '../../daemon/api/api-types.ts';
 import { apiSilenceMs } from '../../core/limits.ts';
 import { ignoreClosedPipes } from '../closed-pipes.ts';

@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net';
 import { dialDeadlineMs } from '../../core/limits.ts';
 import { parseOriginalCommand } from '../../mesh/exec-request.ts';
-import { homePaths, resolveHome, socketAddress } from '../../store/home.ts';
+import { homePaths, resolveHome, socketAddress } from '../../store/home/home.ts';
 import { readHotWords } from './words.ts';
 
 /** EX_TEMPFAIL: come back later. */

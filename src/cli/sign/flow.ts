@@ -1,6 +1,6 @@
 /** From what a person wants to say to a signed event: draft where the logs are, look, sign here, hand in. */
 import { eventNamespace } from '../../core/event.ts';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 import type { SignDraftJson, SignedJson, SignRequest } from '../../daemon/api/sign-json.ts';
 import { rememberedKey } from '../approve.ts';
 import { askToSign } from '../confirm.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnvironment, runChild } from '../../store/child.ts';
 import { systemCode } from '../../store/errors.ts';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import type { SigningKeyFile } from '../signing.ts';
 import { cannotSign } from './keygen-failure.ts';

@@ -8,7 +8,7 @@ import { Refusal } from '../../daemon/refusal.ts';
 import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
 import { childEnvironment } from '../../store/child.ts';
 import { diskError } from '../../store/errors.ts';
-import { homePaths } from '../../store/home.ts';
+import { homePaths } from '../../store/home/home.ts';
 import type { Cli } from '../context.ts';
 import { currentFolder } from '../here.ts';
 import { allowedSignersHead, allowedSignersText } from '../sshsig-files.ts';

@@ -5,10 +5,10 @@
 import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { databaseRoomBytes } from '../../core/limits.ts';
-import { openDatabase, openMemoryDatabase, type StateDatabase } from '../../store/database.ts';
-import { freeBytes, tryRoom } from '../../store/disk-room.ts';
+import { openDatabase, openMemoryDatabase, type StateDatabase } from '../../store/database/database.ts';
+import { freeBytes, tryRoom } from '../../store/home/disk-room.ts';
 import { isDiskShut, type OperatingError } from '../../store/errors.ts';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 
 export interface DatabasePlace {
   readonly database: () => StateDatabase;

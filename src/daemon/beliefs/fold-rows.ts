@@ -3,7 +3,7 @@ import { scopeOf } from '../../core/event.ts';
 import { eventsOf, eventView, readState, recordsOf, type Fold } from '../../core/fold/fold.ts';
 import { reportKey, type Alarm, type EventView, type SubjectRecord } from '../../core/fold/state.ts';
 import type { Line } from '../../core/line.ts';
-import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database-rows.ts';
+import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database/database-rows.ts';
 
 /** Row of an event. Everything but id, body and subject is display of what the fold decided. */
 export function eventRow(view: EventView): EventRow {

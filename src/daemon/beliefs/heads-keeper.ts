@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { encodeBase64 } from '../../crypto/base64.ts';
 import type { OperatingError } from '../../store/errors.ts';
 import { isOperatingError } from '../../store/errors.ts';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 import {
   checkLastHead,
   checkLastTrust,
@@ -15,7 +15,7 @@ import {
   type LastHead,
   type LastHeads,
   type LastView,
-} from '../../store/last-heads.ts';
+} from '../../store/notes/last-heads.ts';
 import type { LogBook } from './log-book.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 

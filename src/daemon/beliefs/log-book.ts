@@ -7,7 +7,7 @@ import type { LogTip } from '../../mesh/node.ts';
 import { isOperatingError, type OperatingError } from '../../store/errors.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import { streamLog } from '../../store/log-store.ts';
+import { streamLog } from '../../store/logs/log-store.ts';
 
 /** A log whose tail is not usable: the first bad line and why. Local fact, never an input of the fold. */
 export interface LogCut {

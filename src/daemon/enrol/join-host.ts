@@ -1,10 +1,10 @@
 import { isBehindSshd } from '../../mesh/address.ts';
 import { joinMesh, type JoinFaultCode } from '../../mesh/join.ts';
 import { openRepository, prepareRepository } from '../../store/git/repository.ts';
-import { openHome } from '../../store/home.ts';
-import { lockHome } from '../../store/home-lock.ts';
-import { readKeys } from '../../store/keys.ts';
-import { bindMachine } from '../../store/machine-marker.ts';
+import { openHome } from '../../store/home/home.ts';
+import { lockHome } from '../../store/home/home-lock.ts';
+import { readKeys } from '../../store/home/keys.ts';
+import { bindMachine } from '../../store/home/machine-marker.ts';
 import { addTrustOps } from '../../store/trust-store.ts';
 import { readIdentity, writeIdentity } from '../identity.ts';
 import { sshdAccess } from '../peers/sshd-access.ts';

@@ -1,8 +1,8 @@
 import { printHostRequest } from '../../mesh/enrol.ts';
 import { initRepository } from '../../store/git/repository.ts';
-import { createHome } from '../../store/home.ts';
-import { lockHome } from '../../store/home-lock.ts';
-import { createKeys } from '../../store/keys.ts';
+import { createHome } from '../../store/home/home.ts';
+import { lockHome } from '../../store/home/home-lock.ts';
+import { createKeys } from '../../store/home/keys.ts';
 import { hasIdentity, readIdentity, requireHostName, writeIdentity } from '../identity.ts';
 import { requireNoMesh } from './init-mesh.ts';
 import { addressToTell } from './listen-address.ts';

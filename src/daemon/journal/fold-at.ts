@@ -8,7 +8,7 @@ import { extendLog, type VerifiedLine } from '../../core/log.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { ViewHead, ViewLine } from '../../core/view-line.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
-import { streamLog } from '../../store/log-store.ts';
+import { streamLog } from '../../store/logs/log-store.ts';
 import { approvalsOf, createApprovalChecks } from '../beliefs/approval-checks.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';

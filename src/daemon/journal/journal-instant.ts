@@ -1,7 +1,7 @@
 /** The line of a host's journal that says what it held at an instant. */
 import { verifyViewLine, type ViewLine } from '../../core/view-line.ts';
-import { readFineLines } from '../../store/fine-journal.ts';
-import { readViewLines } from '../../store/view-journal.ts';
+import { readFineLines } from '../../store/logs/fine-journal.ts';
+import { readViewLines } from '../../store/logs/view-journal.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 

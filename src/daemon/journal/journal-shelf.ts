@@ -3,11 +3,11 @@ import { statementsKeptMax } from '../../core/limits.ts';
 import type { ViewTip } from '../../core/sync/peer.ts';
 import { viewLineHash, type Statement, type ViewLine } from '../../core/view-line.ts';
 import { isOperatingError, type OperatingError } from '../../store/errors.ts';
-import { readFineLines } from '../../store/fine-journal.ts';
+import { readFineLines } from '../../store/logs/fine-journal.ts';
 import { listViews } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import type { Home } from '../../store/home.ts';
-import { readViewLines, viewCommit } from '../../store/view-journal.ts';
+import type { Home } from '../../store/home/home.ts';
+import { readViewLines, viewCommit } from '../../store/logs/view-journal.ts';
 import { createDivergences, type Divergences } from './divergence.ts';
 
 export interface ShelfOptions {

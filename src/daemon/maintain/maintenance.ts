@@ -19,8 +19,8 @@ import { countLoose } from '../../store/git/loose-files.ts';
 import { listPacks } from '../../store/git/pack-index.ts';
 import { mergePacks, packLoose } from '../../store/git/repack.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import type { Home } from '../../store/home.ts';
-import { readMaintenanceNote, writeMaintenanceNote, type MaintenanceNote } from '../../store/maintenance-note.ts';
+import type { Home } from '../../store/home/home.ts';
+import { readMaintenanceNote, writeMaintenanceNote, type MaintenanceNote } from '../../store/notes/maintenance-note.ts';
 import type { MaintainedJson, MaintenanceJson } from '../api/api-types.ts';
 import type { LocalFault } from '../engine.ts';
 

@@ -3,8 +3,8 @@
  * that finds itself elsewhere reads, fetches and serves, and writes nothing of its own.
  */
 import { isDiskShut } from '../../store/errors.ts';
-import { bindMachine, checkMachine, type MachineState } from '../../store/machine-marker.ts';
-import type { Home } from '../../store/home.ts';
+import { bindMachine, checkMachine, type MachineState } from '../../store/home/machine-marker.ts';
+import type { Home } from '../../store/home/home.ts';
 import type { LocalFault } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 

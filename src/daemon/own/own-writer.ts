@@ -9,7 +9,7 @@ import type { SigningKey } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { OperatingError, restoreHint } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import { openLogWriter, type LogWriter } from '../../store/log-writer.ts';
+import { openLogWriter, type LogWriter } from '../../store/logs/log-writer.ts';
 import type { AppendedJson } from '../api/api-types.ts';
 import { requireSoundHeads, type Beliefs } from '../beliefs/beliefs.ts';
 import { readVerifiedLog, type LogBook } from '../beliefs/log-book.ts';

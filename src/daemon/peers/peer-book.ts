@@ -3,7 +3,7 @@ import { relayedAddressesMax } from '../../core/limits.ts';
 import { printPeerAddress } from '../../mesh/address.ts';
 import type { Heads } from '../../mesh/heads.ts';
 import type { MeshAlarm, PeerOutcome, SignedLine } from '../../mesh/node.ts';
-import type { RememberedPeer } from '../../store/peer-memory.ts';
+import type { RememberedPeer } from '../../store/notes/peer-memory.ts';
 
 export interface PeerHealth {
   /** `unknown`: not asked in this process. */

@@ -1,8 +1,8 @@
 /** Keeps what is known of peers over a restart: at most once a minute, and at the end. */
 import type { Logger } from 'pino';
 import { peerMemoryMs } from '../../core/limits.ts';
-import type { Home } from '../../store/home.ts';
-import { readPeerMemory, writePeerMemory } from '../../store/peer-memory.ts';
+import type { Home } from '../../store/home/home.ts';
+import { readPeerMemory, writePeerMemory } from '../../store/notes/peer-memory.ts';
 import { createPeerBook, type PeerBook } from './peer-book.ts';
 
 export interface PeerKeeper {

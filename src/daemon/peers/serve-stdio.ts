@@ -12,7 +12,7 @@ import { refusalOf } from '../../mesh/ssh-login.ts';
 import { startSshServer, type SshServer } from '../../mesh/ssh-server.ts';
 import { serveCommand } from '../../mesh/ssh-sessions.ts';
 import { stdioChannel, type Stdio } from '../../mesh/stdio-channel.ts';
-import { socketAddress } from '../../store/home.ts';
+import { socketAddress } from '../../store/home/home.ts';
 import { connectApi } from '../api/api-client.ts';
 import type { Shelf } from './shelf.ts';
 

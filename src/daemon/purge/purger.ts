@@ -11,12 +11,12 @@ import { diskError, isOperatingError, type OperatingError } from '../../store/er
 import { dropUnreachable } from '../../store/git/drop-unreachable.ts';
 import { listLogs } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import type { HomeLock } from '../../store/home-lock.ts';
-import { rewriteLog } from '../../store/log-rewrite.ts';
-import { purgeBranches } from '../../store/fork-branches.ts';
+import type { HomeLock } from '../../store/home/home-lock.ts';
+import { rewriteLog } from '../../store/logs/log-rewrite.ts';
+import { purgeBranches } from '../../store/logs/fork-branches.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../store/purge-copies.ts';
-import { readPurgeNote, writePurgeNote } from '../../store/purge-note.ts';
-import { sweepHome } from '../../store/sweep.ts';
+import { readPurgeNote, writePurgeNote } from '../../store/notes/purge-note.ts';
+import { sweepHome } from '../../store/home/sweep.ts';
 import type { AppendQueue } from '../own/append-queue.ts';
 import type { Beliefs } from '../beliefs/beliefs.ts';
 import { counted } from '../counted.ts';

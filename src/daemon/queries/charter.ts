@@ -4,7 +4,7 @@ import type { Approver, TrustBody } from '../../core/trust/op.ts';
 import { opNotes } from '../../core/trust/history.ts';
 import { byText } from '../../core/trust/register.ts';
 import type { TrustSet } from '../../core/trust/set.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type {
   AlarmJson,
   CharterJson,

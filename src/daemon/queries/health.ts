@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { clockSkewMs, quietDaysDefault } from '../../core/limits.ts';
 import { viewNames } from '../../core/views/render.ts';
 import { peersOf } from '../../mesh/node.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { PeerJson } from '../api/api-types.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';

@@ -1,5 +1,5 @@
 /** Logs that are not whole on this host: what they said beyond is in no answer, which is not the same as never said. */
-import type { StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { Engine } from '../engine.ts';
 import type { LogCut } from '../beliefs/log-book.ts';
 

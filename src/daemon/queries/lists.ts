@@ -1,6 +1,6 @@
 /** log and parks. */
 import type { ClaimJson } from '../../core/views/claim-json.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { ParkJson } from '../api/api-types.ts';
 import type { StoredRecord } from '../beliefs/fold-rows.ts';
 import { Refusal } from '../refusal.ts';

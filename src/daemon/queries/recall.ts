@@ -1,8 +1,8 @@
 /** recall: an exact subject is answered or refused, never replaced by a similar one. */
 import type { EventView, SubjectRecord } from '../../core/fold/state.ts';
 import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
-import type { EventRow } from '../../store/database-rows.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { EventRow } from '../../store/database/database-rows.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { RecallJson, RecallStatus } from '../api/api-types.ts';
 import { heldEvent, rowsOfSubject } from './sound-rows.ts';
 import { claimsOf, viewOfRow } from './stored-event.ts';

@@ -2,7 +2,7 @@
 import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.ts';
 import { renderViews } from '../../core/views/render.ts';
 import { viewSourceOf } from '../../core/views/view-source.ts';
-import { openMemoryDatabase, type StateDatabase } from '../../store/database.ts';
+import { openMemoryDatabase, type StateDatabase } from '../../store/database/database.ts';
 import type { Answer, Params, RecallJson, ReplayJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { foldAt, type FoldThen } from '../journal/fold-at.ts';

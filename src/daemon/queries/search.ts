@@ -5,9 +5,9 @@
 import type { SubjectRecord } from '../../core/fold/state.ts';
 import { searchedEventsMax } from '../../core/limits.ts';
 import type { ClaimJson } from '../../core/views/claim-json.ts';
-import type { EventRow } from '../../store/database-rows.ts';
-import type { StateDatabase } from '../../store/database.ts';
-import { matchExpression, type Matching, type WordHits, type WordTable } from '../../store/word-index.ts';
+import type { EventRow } from '../../store/database/database-rows.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
+import { matchExpression, type Matching, type WordHits, type WordTable } from '../../store/database/word-index.ts';
 import type { FoundJson, SearchJson } from '../api/api-types.ts';
 import type { StoredRecord } from '../beliefs/fold-rows.ts';
 import { Refusal } from '../refusal.ts';

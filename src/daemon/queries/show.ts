@@ -3,7 +3,7 @@ import { opNotes } from '../../core/trust/history.ts';
 import type { TrustOp } from '../../core/trust/op.ts';
 import { keptOp, keptOps, maximalOps, type TrustSet } from '../../core/trust/set.ts';
 import { shortId } from '../../core/id.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { ShowEventJson, ShowOpJson } from '../api/api-types.ts';
 import { requireIdText } from '../full-ids.ts';
 import { purgedJson } from '../purge/purge-plan.ts';

@@ -4,8 +4,8 @@
  * is held against a count that stands elsewhere, in another tree of the file.
  */
 import type { StateCounts, SubjectRecord } from '../../core/fold/state.ts';
-import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database-rows.ts';
-import type { StateDatabase } from '../../store/database.ts';
+import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database/database-rows.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import { OperatingError } from '../../store/errors.ts';
 import type { StoredRecord, StoredTips } from '../beliefs/fold-rows.ts';
 

@@ -2,8 +2,8 @@
 import type { Alarm } from '../../core/fold/state.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
-import type { StateDatabase } from '../../store/database.ts';
-import { readHookLog, type HookLogEntry } from '../../store/hook-log.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
+import { readHookLog, type HookLogEntry } from '../../store/notes/hook-log.ts';
 import type { AlarmJson, PeerJson, StatusJson } from '../api/api-types.ts';
 import { counted } from '../counted.ts';
 import { isUnprotectedKey } from '../trust/signer-key.ts';

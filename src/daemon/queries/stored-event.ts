@@ -2,7 +2,7 @@ import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';
 import type { Body } from '../../core/event.ts';
 import type { EventStatus, EventView } from '../../core/fold/state.ts';
 import type { Level } from '../../core/fold/levels.ts';
-import type { EventRow } from '../../store/database-rows.ts';
+import type { EventRow } from '../../store/database/database-rows.ts';
 import type { StoredView } from '../beliefs/fold-rows.ts';
 
 /** What the fold said of an event, read back from its row. */

@@ -3,7 +3,7 @@ import { judgeViewLine, verifyViewLine, type ViewLine } from '../../core/view-li
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import { readViewLines } from '../../store/view-journal.ts';
+import { readViewLines } from '../../store/logs/view-journal.ts';
 
 /**
  * What is wrong with the journal of a host, in one sentence; undefined for nothing. Its newest line is judged; deep: every

@@ -2,10 +2,10 @@
 import { approvalsOf, createApprovalChecks } from '../beliefs/approval-checks.ts';
 import { createFold, foldLines, readState, subjectsOf } from '../../core/fold/fold.ts';
 import type { VerifiedLine } from '../../core/log.ts';
-import { checkDatabase } from '../../store/database-check.ts';
+import { checkDatabase } from '../../store/database/database-check.ts';
 import { checkObjects } from '../../store/git/maintenance.ts';
 import { listViews } from '../../store/git/refs.ts';
-import { checkPlainCopy } from '../../store/plain-copies.ts';
+import { checkPlainCopy } from '../../store/logs/plain-copies.ts';
 import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
 import { viewNames } from '../../core/views/render.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { viewNames } from '../../core/views/render.ts';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 import { viewFileState } from '../../store/view-files.ts';
 
 /** One sentence for every view that differs from what memd wrote, and for every edit that was set aside before. */

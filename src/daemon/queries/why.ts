@@ -1,9 +1,9 @@
 /** why and blame: what was said and decided about something, by whom, and what became of it. History, never truth. */
 import type { ClaimJson } from '../../core/views/claim-json.ts';
 import { searchedEventsMax } from '../../core/limits.ts';
-import type { EventRow } from '../../store/database-rows.ts';
-import type { StateDatabase } from '../../store/database.ts';
-import { reasonKinds } from '../../store/word-index.ts';
+import type { EventRow } from '../../store/database/database-rows.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
+import { reasonKinds } from '../../store/database/word-index.ts';
 import type { BlamedJson, WhyJson } from '../api/api-types.ts';
 import { Refusal } from '../refusal.ts';
 import { findWords } from './search.ts';

@@ -2,8 +2,8 @@
 import { chmodSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { damagedLastHeads, readLastHeads } from '../../store/last-heads.ts';
-import { readPurgeNote } from '../../store/purge-note.ts';
+import { damagedLastHeads, readLastHeads } from '../../store/notes/last-heads.ts';
+import { readPurgeNote } from '../../store/notes/purge-note.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import type { RepairRoom } from './room.ts';
 

@@ -1,9 +1,9 @@
 /** Taking the home for a repair. A lock file that is none is moved aside, but only with proof that nobody holds it. */
 import { connectApi } from '../api/api-client.ts';
 import { isOperatingError, OperatingError } from '../../store/errors.ts';
-import { holdersOf } from '../../store/file-holders.ts';
-import { lockHome, type HomeLock } from '../../store/home-lock.ts';
-import { socketAddress } from '../../store/home.ts';
+import { holdersOf } from '../../store/home/file-holders.ts';
+import { lockHome, type HomeLock } from '../../store/home/home-lock.ts';
+import { socketAddress } from '../../store/home/home.ts';
 import type { RepairRoom } from './room.ts';
 
 const socketMs = 2_000;

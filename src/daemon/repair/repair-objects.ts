@@ -1,6 +1,6 @@
 /** The object store: what cannot be what its name says goes aside, after everything good in it has been saved. */
 import path from 'node:path';
-import { listAsideObjects } from '../../store/damaged-folder.ts';
+import { listAsideObjects } from '../../store/home/damaged-folder.ts';
 import { findDamagedLoose, findDamagedPacks } from '../../store/git/damaged-objects.ts';
 import { isOid } from '../../store/git/object-id.ts';
 import { indexPack, salvagePack } from '../../store/git/salvage.ts';

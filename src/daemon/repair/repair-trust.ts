@@ -5,7 +5,7 @@ import { addOps, emptyTrustSet, keptOps } from '../../core/trust/set.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { isWhole, listCommits, tipsOf } from '../../store/git/branch-commits.ts';
 import { compareAndSwapRef, readRef, trustRef } from '../../store/git/refs.ts';
-import { checkLastTrust, readLastHeads } from '../../store/last-heads.ts';
+import { checkLastTrust, readLastHeads } from '../../store/notes/last-heads.ts';
 import { salvageAllOps, salvageOps } from '../../store/trust-salvage.ts';
 import { addTrustOps, readTrustCommit } from '../../store/trust-store.ts';
 import { checkOpsAhead } from '../beliefs/approval-checks.ts';

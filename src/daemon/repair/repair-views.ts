@@ -3,7 +3,7 @@ import type { CharterHost } from '../../core/trust/charter.ts';
 import { isWhole, listCommits, tipsOf } from '../../store/git/branch-commits.ts';
 import { compareAndSwapRef, viewBranch } from '../../store/git/refs.ts';
 import { isOperatingError } from '../../store/errors.ts';
-import { readNewestViewLine, viewCommit } from '../../store/view-journal.ts';
+import { readNewestViewLine, viewCommit } from '../../store/logs/view-journal.ts';
 import { viewProblem } from '../queries/verify-views.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 import type { RepositoryRoom } from './room.ts';

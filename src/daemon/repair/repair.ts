@@ -10,10 +10,10 @@ import { isOperatingError } from '../../store/errors.ts';
 import { readRef, logRef } from '../../store/git/refs.ts';
 import { isWhole } from '../../store/git/branch-commits.ts';
 import { openRepository } from '../../store/git/repository.ts';
-import { openHome } from '../../store/home.ts';
-import { readKeys } from '../../store/keys.ts';
-import { readLastHeads, writeLastHeads } from '../../store/last-heads.ts';
-import { sweepHome } from '../../store/sweep.ts';
+import { openHome } from '../../store/home/home.ts';
+import { readKeys } from '../../store/home/keys.ts';
+import { readLastHeads, writeLastHeads } from '../../store/notes/last-heads.ts';
+import { sweepHome } from '../../store/home/sweep.ts';
 import { counted } from '../counted.ts';
 import { describeError } from '../describe-error.ts';
 import { openEngine, type Engine } from '../engine.ts';
@@ -182,7 +182,10 @@ function lossesOf({ beliefs, identity }: Engine): readonly string[] {
 const problemsMax = 8;
 
 function lossHint(silent: readonly string[]): string {
-  const ask = silent.length === 0 ? 'no peer that was asked holds it' : `start memd on ${silent.join(', ')}, then memctl doctor --repair again`;
+  const ask =
+    silent.length === 0
+      ? 'no peer that was asked holds it'
+      : `start memd on ${silent.join(', ')}, then memctl doctor --repair again`;
   return `${ask}; once nobody can hold it any more: memctl doctor --repair --accept-loss`;
 }
 

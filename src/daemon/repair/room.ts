@@ -1,8 +1,8 @@
 /** What the parts of a repair share: the home that it holds, where damage goes, and what is told at the end. */
 import type { Config } from '../config/config-file.ts';
-import { openDamagedFolder, type DamagedFolder } from '../../store/damaged-folder.ts';
+import { openDamagedFolder, type DamagedFolder } from '../../store/home/damaged-folder.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import type { Home } from '../../store/home.ts';
+import type { Home } from '../../store/home/home.ts';
 import type { LeftJson, RepairedJson } from '../api/api-types.ts';
 
 export interface RepairOptions {

@@ -6,7 +6,7 @@ import { sessionFirstBytesMax, sessionsKeptMax, sessionTextBytesMax } from '../.
 import { sessionNote } from '../../core/views/session-note.ts';
 import { sessionText, type GivenRow } from '../../core/views/session-text.ts';
 import { peersOf } from '../../mesh/node.ts';
-import { injectedOf, noteInjected, type InjectedRecord } from '../../store/injected-log.ts';
+import { injectedOf, noteInjected, type InjectedRecord } from '../../store/notes/injected-log.ts';
 import type { Answer, Params } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
 import { newestEvents, newestOf, unsyncedSince } from '../queries/health.ts';

@@ -26,7 +26,7 @@ const cases: Readonly<Record<string, readonly Place[]>> = {
   A4: [
     e2e('damaged-home', 'A4: a copy without its final newline'),
     e2e('peer-logs', 'A4: no newline at the end'),
-    ['test/unit/store/bounded-log.test.ts', 'A4: a record that was torn'],
+    ['test/unit/store/notes/bounded-log.test.ts', 'A4: a record that was torn'],
   ],
   A5: [e2e('peer-logs', 'A5: a torn line in the middle')],
   A6: [e2e('damaged-home', 'A6: a hand edit of the index'), e2e('damaged-home', 'A6: an edit is found too')],

@@ -14,7 +14,7 @@ import type { AdmittedLines, LogTip, MeshNode, PeerOutcome } from '../../../src/
 import { createPeers, type Peers } from '../../../src/mesh/peers.ts';
 import { startSshServer, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
-import { openLogWriter, type LogWriter } from '../../../src/store/log-writer.ts';
+import { openLogWriter, type LogWriter } from '../../../src/store/logs/log-writer.ts';
 import { addTrustOps } from '../../../src/store/trust-store.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { craig, genesisOf, hostAdd, must, testKey } from '../../lib/trust-ops.ts';

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseLine } from '../../../src/core/line.ts';
 import { dropUnreachable } from '../../../src/store/git/drop-unreachable.ts';
-import { rewriteLog } from '../../../src/store/log-rewrite.ts';
-import { readLog } from '../../../src/store/log-store.ts';
+import { rewriteLog } from '../../../src/store/logs/log-rewrite.ts';
+import { readLog } from '../../../src/store/logs/log-store.ts';
 import { findBytes } from '../../lib/byte-search.ts';
 import { introduce, meshId, startNode, type TestNode } from './node.ts';
 

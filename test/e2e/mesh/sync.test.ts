@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, describe, onTestFinished, test } from 'vitest';
 import { listLogs } from '../../../src/store/git/refs.ts';
-import { readLog } from '../../../src/store/log-store.ts';
+import { readLog } from '../../../src/store/logs/log-store.ts';
 import { craig, hostAdd, otherOp, testSigner } from '../../lib/trust-ops.ts';
 import { createPeers } from '../../../src/mesh/peers.ts';
 import { git, serveTrustFile, writeCommit, writeTree, type Folder } from './hostile.ts';

@@ -16,7 +16,7 @@ import { encodeCommit, encodeObject, encodeTree, type TreeEntry } from '../../..
 import { writeObjects } from '../../../src/store/git/objects.ts';
 import { openReader } from '../../../src/store/git/reader.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
-import { openViewWriter } from '../../../src/store/view-journal.ts';
+import { openViewWriter } from '../../../src/store/logs/view-journal.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { nextViewLine, viewKey, viewLines, viewMesh } from '../../lib/view-lines.ts';
 

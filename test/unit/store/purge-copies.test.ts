@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDamagedFolder } from '../../../src/store/damaged-folder.ts';
-import { openDatabase } from '../../../src/store/database.ts';
-import { createHome, type Home } from '../../../src/store/home.ts';
+import { openDamagedFolder } from '../../../src/store/home/damaged-folder.ts';
+import { openDatabase } from '../../../src/store/database/database.ts';
+import { createHome, type Home } from '../../../src/store/home/home.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../../src/store/purge-copies.ts';
-import { readPurgeNote, writePurgeNote } from '../../../src/store/purge-note.ts';
+import { readPurgeNote, writePurgeNote } from '../../../src/store/notes/purge-note.ts';
 import { bodyOf, lessons, logOf, mesh } from '../../lib/events.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realDisk } from '../../../src/store/disk.ts';
-import type { Home } from '../../../src/store/home.ts';
+import type { Home } from '../../../src/store/home/home.ts';
 import { viewFileState, writeViewFiles } from '../../../src/store/view-files.ts';
 import { faultDisk } from '../../lib/fault-disk.ts';
 import { temporaryFolder, temporaryHome } from '../../lib/temporary.ts';

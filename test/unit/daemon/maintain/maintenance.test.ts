@@ -6,10 +6,10 @@ import { createObjectGate, type ObjectGate } from '../../../../src/mesh/object-g
 import { countLoose } from '../../../../src/store/git/loose-files.ts';
 import { listPacks } from '../../../../src/store/git/pack-index.ts';
 import { initRepository, runGit, type Repository } from '../../../../src/store/git/repository.ts';
-import { createHome, type Home } from '../../../../src/store/home.ts';
-import { createLogStore } from '../../../../src/store/log-store.ts';
-import type { LogWriter } from '../../../../src/store/log-writer.ts';
-import { readMaintenanceNote } from '../../../../src/store/maintenance-note.ts';
+import { createHome, type Home } from '../../../../src/store/home/home.ts';
+import { createLogStore } from '../../../../src/store/logs/log-store.ts';
+import type { LogWriter } from '../../../../src/store/logs/log-writer.ts';
+import { readMaintenanceNote } from '../../../../src/store/notes/maintenance-note.ts';
 import { testLines } from '../../../lib/store-lines.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 

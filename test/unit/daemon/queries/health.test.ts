@@ -7,8 +7,8 @@ import { clockWarnings, futureClocks, newestOf, quietOf } from '../../../../src/
 import { statusLine, type StatusLineParts } from '../../../../src/daemon/status-line.ts';
 import { parseConfig } from '../../../../src/daemon/config/config.ts';
 import type { PeerOutcome } from '../../../../src/mesh/node.ts';
-import { homePaths } from '../../../../src/store/home.ts';
-import { readPeerMemory } from '../../../../src/store/peer-memory.ts';
+import { homePaths } from '../../../../src/store/home/home.ts';
+import { readPeerMemory } from '../../../../src/store/notes/peer-memory.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 
 const now = Date.parse('2026-07-27T15:00:00.000Z');

@@ -9,8 +9,8 @@ import {
   rowsOfSubject,
   standingAlarms,
 } from '../../../../src/daemon/queries/sound-rows.ts';
-import { openDatabase, type StateDatabase } from '../../../../src/store/database.ts';
-import type { EventRow } from '../../../../src/store/database-rows.ts';
+import { openDatabase, type StateDatabase } from '../../../../src/store/database/database.ts';
+import type { EventRow } from '../../../../src/store/database/database-rows.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 
 const id = (n: number): string => n.toString(16).padStart(64, '0');

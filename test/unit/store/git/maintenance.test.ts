@@ -12,7 +12,7 @@ import {
   runGit,
   type Repository,
 } from '../../../../src/store/git/repository.ts';
-import { createLogStore } from '../../../../src/store/log-store.ts';
+import { createLogStore } from '../../../../src/store/logs/log-store.ts';
 import { testLines } from '../../../lib/store-lines.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 

@@ -15,9 +15,9 @@ import {
   runGit,
   type Repository,
 } from '../../../../src/store/git/repository.ts';
-import { createLogStore } from '../../../../src/store/log-store.ts';
-import type { WritableLine } from '../../../../src/store/log-append.ts';
-import type { LogWriter } from '../../../../src/store/log-writer.ts';
+import { createLogStore } from '../../../../src/store/logs/log-store.ts';
+import type { WritableLine } from '../../../../src/store/logs/log-append.ts';
+import type { LogWriter } from '../../../../src/store/logs/log-writer.ts';
 import { droppingDisk } from '../../../lib/dropping-disk.ts';
 import { faultDisk, faultModes } from '../../../lib/fault-disk.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';

@@ -1,9 +1,8 @@
 /** Which log is fetched from whom, one at a time from each peer, and what is remembered of what was refused. */
 import { refusalForgetMs, sharedFetchWaitMs } from '../limits.ts';
 import { isDown } from './outcome.ts';
-import { chargeFold, chargeVain, isDoubted, rests } from './patience.ts';
+import { chargeFold, chargeFork, chargeVain, isDoubted, restsFor } from './patience.ts';
 import type { Heads, HeadsTip, MeshAlarm } from './peer.ts';
-import type { Cycle } from './state.ts';
 import { offerName, planLog } from './plan.ts';
 import {
   change,
@@ -37,16 +36,11 @@ export function continueLogs(turn: Turn, peer: string): boolean {
     const offered = cycle.heads.heads[log];
     if (offered === undefined || waitsForOther(turn, peer, { log, offered })) continue;
     changeCycle(turn, peer, { todo: (peerOf(turn, peer).cycle?.todo ?? []).filter((other) => other !== log) });
-    if (!wants(turn, peer, { log, offered }) || mustRest(turn, cycle, log)) continue;
+    if (!wants(turn, peer, { log, offered }) || (cycle.tokens.length === 0 && restsFor(turn, peer, log))) continue;
     startFetch(turn, peer, { log, offered });
     return false;
   }
   return peerOf(turn, peer).cycle?.todo?.length === 0;
-}
-
-/** What its owner wrote costs too much time: it waits, whoever brings it, unless somebody asks. */
-function mustRest(turn: Turn, { tokens }: Pick<Cycle, 'tokens'>, log: string): boolean {
-  return tokens.length === 0 && rests(turn, log);
 }
 
 interface Offer {
@@ -92,7 +86,7 @@ function startFetch(turn: Turn, peer: string, { log, offered }: Offer): void {
     cycle: number,
     log,
     offered,
-    doubted: isDoubted(turn, peer),
+    doubted: isDoubted(turn, peer, log),
     deadlineMs: remainingOf(turn, cycle),
   });
 }
@@ -114,7 +108,8 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   remember(turn, peer, { log, offered, alarm });
   const { failure, fault } = fetched;
   chargeFold(turn, log, fetched);
-  if (alarm !== undefined || failure !== undefined)
+  if (fault?.fork !== undefined && peer !== log) chargeFork(turn, peer, log);
+  else if (alarm !== undefined || failure !== undefined)
     chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });
   if (fault?.fork !== undefined) emit(turn, { kind: 'prove-fork', log, lines: fault.fork });
   if (alarm !== undefined) return noteAlarms(turn, peer, [alarm]);

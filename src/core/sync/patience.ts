@@ -9,6 +9,25 @@ import type { Debt } from './state.ts';
 import type { LogFetched } from './vocabulary.ts';
 import { changePeer, peerOf, type Turn } from './turn.ts';
 
+const noDebt: Debt = { ms: 0, at: 0 };
+
+/**
+ * A fork is the fault of the host that signed both lines, not of the relay that holds the other side: it could not know. It is
+ * charged to neither of them alone, since a relay could say it again and again to silence a host whose fork is settled:
+ * of this log nothing is asked of this peer for as long as that debt lasts, and everything else goes on.
+ */
+export function chargeFork(turn: Turn, peer: string, log: string): void {
+  const { cycle, forks } = peerOf(turn, peer);
+  if (cycle === undefined) return;
+  const debt = addDebt(forks.get(log) ?? noDebt, turn.at, Math.max(0, turn.at - cycle.askedAt));
+  changePeer(turn, peer, { forks: new Map(forks).set(log, debt) });
+}
+
+/** Whether a log is not asked of a peer unasked: what its owner wrote costs too much, or what forks of it cost here. */
+export function restsFor(turn: Turn, peer: string, log: string): boolean {
+  return rests(turn, log) || restsUntil(peerOf(turn, peer).forks.get(log) ?? noDebt) > turn.at;
+}
+
 /** What is left of a debt. Pure. */
 export function debtAt(debt: Debt, at: number): number {
   return Math.max(0, debt.ms - Math.max(0, at - debt.at) * vainShare);
@@ -25,8 +44,10 @@ export function rests(turn: Turn, peer: string): boolean {
 }
 
 /** A peer that cost something lately is asked for as much as a careful host would take, not for as much as it announces. */
-export function isDoubted(turn: Turn, peer: string): boolean {
-  return debtAt(peerOf(turn, peer).debt, turn.at) > 0;
+export function isDoubted(turn: Turn, peer: string, log?: string): boolean {
+  const { debt, forks } = peerOf(turn, peer);
+  const fork = log === undefined ? undefined : forks.get(log);
+  return [debt, fork ?? noDebt].some((owed) => debtAt(owed, turn.at) > 0);
 }
 
 /**

@@ -79,6 +79,8 @@ export interface PeerState {
   readonly notBefore: number;
   /** What it cost in vain. */
   readonly debt: Debt;
+  /** By log: what other sides of its forks cost that came from this peer. */
+  readonly forks: ReadonlyMap<string, Debt>;
   readonly memory: PeerMemory;
   /** What it said last, and when. */
   readonly said: Heads | undefined;
@@ -160,6 +162,7 @@ export const unknownPeer: PeerState = {
   failures: 0,
   notBefore: 0,
   debt: { ms: 0, at: 0 },
+  forks: new Map(),
   memory: nothingKnown,
   said: undefined,
   cycle: undefined,

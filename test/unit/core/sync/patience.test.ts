@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { debtAt, restsUntil } from '../../../../src/core/sync/patience.ts';
+import type { ForkedLines } from '../../../../src/core/sync/fork-proof.ts';
 import { nextTime } from '../../../../src/core/sync/step.ts';
 import type { LogFetched } from '../../../../src/core/sync/vocabulary.ts';
 import { hashOf, headsOf, hold, short, syncBench, tipOf, type SyncBench } from '../../../lib/sync-world.ts';
@@ -147,6 +148,54 @@ describe('lines that take long to fold', () => {
     expect(short(bench.heads('beta', { beta: tipOf('12') }))).toContain('fetch-log beta beta 2');
     bench.answer('beta', { kind: 'log', log: 'beta', fetched: { lines: 100_000, foldMs: 20_000 } });
     expect(bench.state.peers.get('beta')?.debt.ms).toBe(1_448);
+  });
+});
+
+describe('the other side of a fork that a relay holds', () => {
+  const { seq, link, ...line } = { ...tipOf('b'), v: 1 };
+  const fork = [{ ...line, seq, link }, { ...line, seq, link: hashOf('c') }] as unknown as ForkedLines;
+  const forked: LogFetched = {
+    lines: 0,
+    fault: { code: 'NOT_EXTENSION', seq: 1, detail: 'forked', forked: true, fork },
+  };
+  /** gamma relays another line of the forked log of beta, and one of its own. */
+  const relay = (bench: SyncBench, own: string): readonly string[] => {
+    commits += 1;
+    const oid = commits.toString(16).padStart(40, '0');
+    const heads = headsOf('gamma', { beta: { ...tipOf('c'), oid }, gamma: tipOf(own) });
+    return short(bench.tell({ kind: 'nudge', peer: 'gamma', heads }));
+  };
+
+  test('is not charged to the relay: its own lines are heard at once, however often the forked log grows there', () => {
+    const bench = syncBench(['beta', 'gamma']);
+    hold(bench, 'beta', 'b');
+    let asked = 0;
+    for (let round = 1; round <= 100; round += 1) {
+      const own = Array.from({ length: round }, (_, at) => at % 10).join('');
+      let effects = relay(bench, own);
+      if (effects.includes('fetch-log gamma beta 1')) {
+        asked += 1;
+        bench.at += 100;
+        effects = short(bench.answer('gamma', { kind: 'log', log: 'beta', fetched: forked }));
+      }
+      expect(effects).toContain(`fetch-log gamma gamma ${round}`);
+      hold(bench, 'gamma', own);
+      bench.answer('gamma', { kind: 'log', log: 'gamma', fetched: { lines: 1 } });
+    }
+    expect(asked).toBeLessThan(15);
+    expect(bench.state.peers.get('gamma')?.debt.ms).toBe(0);
+  });
+
+  test('does not silence the host that forked: what others bring of it is taken', () => {
+    const bench = syncBench(['beta', 'gamma']);
+    hold(bench, 'beta', 'b');
+    for (let round = 0; round < 30; round += 1) {
+      if (!relay(bench, '').includes('fetch-log gamma beta 1')) continue;
+      bench.at += 1_000;
+      bench.answer('gamma', { kind: 'log', log: 'beta', fetched: forked });
+    }
+    const heads = headsOf('beta', { beta: tipOf('bd') });
+    expect(short(bench.tell({ kind: 'nudge', peer: 'beta', heads }))).toContain('fetch-log beta beta 2');
   });
 });
 

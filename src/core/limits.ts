@@ -146,6 +146,8 @@ export const fetchBytesMax: number = 2 * 1_024 ** 3;
  */
 export const fetchDoubtedBytesMax: number = 64 * 1_024 * 1_024;
 export const fetchDoubtedObjectsMax = 150_000;
+/** Bytes of a pack up to which nobody looks whether it holds what no commit names: about what 100 lines are with all their commits. */
+export const fetchPaddingBytesMax: number = 256 * 1_024;
 /** Bytes that fetching leaves free on the disk, for appends: thousands of them; and the part of a small disk. */
 export const fetchReserveBytes: number = 64 * 1_024 * 1_024;
 export const fetchReservePart = 16;

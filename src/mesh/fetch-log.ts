@@ -2,6 +2,7 @@
 import { fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax } from '../core/limits.ts';
 import type { VerifiedLine } from '../core/log.ts';
 import type { HeadsTip, LogTip, SignedLine } from '../core/sync/peer.ts';
+import { planLog } from '../core/sync/plan.ts';
 import type { AdmissionFault, LogFetched } from '../core/sync/vocabulary.ts';
 import { holdingKeys, usableUpto } from '../core/trust/usable.ts';
 import { isOperatingError } from '../store/errors.ts';
@@ -16,7 +17,7 @@ import { readBranch } from './fork-branch.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
 import type { ForkPatience } from './fork-patience.ts';
 import type { Locks } from './log-lock.ts';
-import { goodLine, type MeshNode } from './node.ts';
+import { goodLine, worldOf, type MeshNode } from './node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
 import type { FolderCache } from './recording-reader.ts';
 import type { PeerConnection } from './ssh-client.ts';
@@ -75,7 +76,13 @@ function mendLog(fetch: LogFetch): Promise<LogFetched> {
   return fetchAs(fetch, undefined, { form: 'pack', lines: offered.seq, mend: { from: node.tip(log)?.oid } });
 }
 
+/** While we waited or fetched another peer may have brought it, or more: then who offers less of the same log told no lie. */
+function isStillWanted({ node, log, offered }: LogFetch): boolean {
+  return planLog(worldOf(node), log, offered) === 'fetch';
+}
+
 async function fetchMore(fetch: LogFetch): Promise<LogFetched> {
+  if (!isStillWanted(fetch)) return { lines: 0 };
   const ours = fetch.node.tip(fetch.log);
   // Read before anything is asked for: a thin pack on a damaged copy of ours would look like a fault of the peer.
   if (ours !== undefined) await baseAt(fetch, ours);
@@ -142,7 +149,7 @@ async function judgeAndTake(fetch: LogFetch, quarantine: Quarantine, how: Keepin
   const { node, log, offered, shared } = fetch;
   const ours = node.tip(log);
   // What another peer brought or mended meanwhile is not replaced.
-  if (how.mend === undefined ? ours?.link === offered.link : ours?.oid !== how.mend.from) return { lines: 0 };
+  if (how.mend === undefined ? !isStillWanted(fetch) : ours?.oid !== how.mend.from) return { lines: 0 };
   // Revoked meanwhile: its lines are nobody's any more.
   const host = node.charter().hosts.get(log);
   if (host === undefined) return { lines: 0 };
@@ -200,14 +207,14 @@ async function takeInPlace(
   if (lines.length < known) return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
   const wrong = wrongBranch(node, log, { good, lines });
   if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: known, detail: wrong } };
-  const kept = await keep(fetch, taken, 'pack');
+  const { kept, clean } = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
   await removePackedFiles(node.repository);
   await compareAndSwapRef(node.repository, { ref: logRef(log), expected: undefined, next: kept.tip.oid });
   shared.bases.set(log, kept);
   const fresh = lines.slice(known);
   await node.admitLines({ log, lines: fresh, tip: kept.tip, via: peer, mended: true });
-  return { lines: fresh.length, ...(fault === undefined ? {} : { fault }) };
+  return { lines: fresh.length, ...faultOf(fault, clean) };
 }
 
 function wrongBranch(
@@ -222,6 +229,12 @@ function wrongBranch(
   return bounds?.fault === undefined ? undefined : 'it is not the branch that a signer pinned';
 }
 
+interface Kept {
+  readonly kept: LogBase;
+  /** The pack held nothing else. */
+  readonly clean: boolean;
+}
+
 /**
  * Makes durable what was admitted. A peer that has not purged yet sends bodies that this host must not hold: of what it
  * sent only the lines are kept, with holes, in a commit of our own.
@@ -230,7 +243,7 @@ export async function keep(
   { node, log, shared }: Pick<LogFetch, 'node' | 'log' | 'shared'>,
   { quarantine, admission }: { quarantine: Quarantine; admission: Extract<Admission, { kind: 'extended' }> },
   objects: readonly EncodedObject[] | 'pack',
-): Promise<LogBase> {
+): Promise<Kept> {
   const { repository, meshId } = node;
   const { base } = admission;
   const purged = node.purged?.();
@@ -238,11 +251,14 @@ export async function keep(
   const rewritten =
     admission.covered && purged && (await writeRewritten({ repository, host: log, meshId, purged }, source));
   if (!rewritten) {
-    await takeOver(repository, quarantine, objects);
-    return base;
+    const { oid } = base.tip;
+    // A damaged copy of ours holds nothing that can be left out.
+    const held = quarantine.view.alternates.length === 0 ? undefined : node.tip(log)?.oid;
+    const whole = objects === 'pack' ? { tip: oid, base: held } : objects;
+    return { kept: base, clean: await takeOver(repository, quarantine, whole) };
   }
   const tip = { ...base.tip, oid: rewritten.oid };
-  return readLogBase(repository, log, { tip, mesh: meshId, cache: shared.folders });
+  return { kept: await readLogBase(repository, log, { tip, mesh: meshId, cache: shared.folders }), clean: true };
 }
 
 async function baseAt({ node, log, shared }: LogFetch, tip: LogTip): Promise<LogBase> {
@@ -260,11 +276,18 @@ async function take(
 ): Promise<LogFetched> {
   const { node, log, shared, peer } = fetch;
   const { lines, objects, fault } = taken.admission;
-  const kept = await keep(fetch, taken, taken.keep === 'pack' ? 'pack' : objects);
+  const { kept, clean } = await keep(fetch, taken, taken.keep === 'pack' ? 'pack' : objects);
   await compareAndSwapRef(node.repository, { ref: logRef(log), expected: ours?.oid ?? null, next: kept.tip.oid });
   shared.bases.set(log, kept);
   const since = performance.now();
   await node.admitLines({ log, lines, tip: kept.tip, via: peer });
   const foldMs = performance.now() - since;
-  return { lines: lines.length, foldMs, ...(fault === undefined ? {} : { fault }) };
+  return { lines: lines.length, foldMs, ...faultOf(fault, clean) };
+}
+
+/** Good lines in a pack of rubbish are taken, and its sender is charged for it. */
+function faultOf(fault: AdmissionFault | undefined, clean: boolean): Pick<LogFetched, 'fault'> {
+  if (fault !== undefined) return { fault };
+  const detail = 'its pack holds objects that no commit of the log names; they were left out';
+  return clean ? {} : { fault: { code: 'TOO_LARGE', detail } };
 }

@@ -116,7 +116,7 @@ async function adopted(fetch: LogFetch, quarantine: Quarantine, admission: Admis
     const mended = node.damage?.of(log) === true;
     if (known > lines.length || (known === lines.length && !mended)) return false;
     if (ours !== undefined && lines[known - 1]?.link !== ours.link) return false;
-    const { tip } = await keep(fetch, { quarantine, admission }, 'pack');
+    const { tip } = (await keep(fetch, { quarantine, admission }, 'pack')).kept;
     // A damaged file of an object hides the good copy in the pack.
     if (mended) await removePackedFiles(node.repository);
     const expected = mended ? undefined : (ours?.oid ?? null);

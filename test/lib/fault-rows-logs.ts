@@ -261,7 +261,7 @@ async function takeIn(home: Home): Promise<void> {
     intake.stdin.end(fs.readFileSync(path.join(home.dir, 'peer.pack')));
     const judged = await intake.done;
     if (!judged.ok) throw new Error(judged.detail);
-    await takeOver(repository, quarantine, 'pack');
+    await takeOver(repository, quarantine, { tip: next, base: undefined });
     await compareAndSwapRef(repository, { ref: logRef('alpha'), expected: undefined, next });
   } finally {
     quarantine.remove();

@@ -122,7 +122,8 @@ async function takeLines(
   try {
     const lines = await readLines(quarantine.view, offered.oid);
     // A peer that has not purged yet would bring bodies back: of what it sends only lines are taken then.
-    if (lines.length > 0 && charter.purges.size === 0) await takeOver(repository, quarantine, 'pack');
+    if (lines.length > 0 && charter.purges.size === 0)
+      await takeOver(repository, quarantine, { tip: offered.oid, base: undefined });
     return lines;
   } finally {
     quarantine.remove();

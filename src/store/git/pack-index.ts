@@ -99,3 +99,48 @@ export async function uncoveredIds(
   }
   return uncovered;
 }
+
+/**
+ * Ids that the packs of an object folder hold besides those that are told. Twenty bytes an object are held, and no more.
+ * Undefined when an index cannot be read. Errors: `DISK_FAILED`.
+ */
+export async function idsBeyond(
+  { objectDir }: Pick<Repository, 'objectDir'>,
+  tell: (take: (oid: string) => void) => Promise<void>,
+): Promise<readonly string[] | undefined> {
+  const tables: Buffer[] = [];
+  for (const { name } of listPacks({ objectDir })) {
+    const names = withIndex(path.join(objectDir, 'pack', `${name}.idx`), (index) => index.names(0, index.count(255)));
+    if (names === undefined) return undefined;
+    tables.push(names);
+  }
+  const told = tables.map(({ length }) => new Uint8Array(length / nameBytes));
+  await tell((oid) => {
+    const id = Buffer.from(oid, 'hex');
+    for (const [which, names] of tables.entries()) {
+      const at = placeOf(names, id);
+      if (at !== undefined) told[which]?.fill(1, at, at + 1);
+    }
+  });
+  return tables.flatMap((names, which) => idsUntold(names, told[which] ?? new Uint8Array()));
+}
+
+function idsUntold(names: Buffer, told: Uint8Array): readonly string[] {
+  const ids: string[] = [];
+  for (let at = told.indexOf(0); at >= 0; at = told.indexOf(0, at + 1))
+    ids.push(names.toString('hex', at * nameBytes, (at + 1) * nameBytes));
+  return ids;
+}
+
+/** The names of an index are sorted. */
+function placeOf(names: Buffer, id: Buffer): number | undefined {
+  let [low, high] = [0, names.length / nameBytes];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const order = names.compare(id, 0, nameBytes, middle * nameBytes, (middle + 1) * nameBytes);
+    if (order === 0) return middle;
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return undefined;
+}

@@ -74,9 +74,9 @@ function revisions(from: string | undefined, upto: string): readonly string[] {
 
 /** Tells every object of a range, with its path. Errors: `CHILD_FAILED` (one is missing or damaged), `CHILD_TIMEOUT`. */
 export function eachObject(
-  repository: Repository,
+  repository: ObjectView,
   { from, upto }: Range,
-  tell: (oid: string, path: string) => Promise<void> | undefined,
+  tell: (oid: string, path: string) => Promise<void> | undefined | void,
 ): Promise<void> {
   return eachLine(repository, ['rev-list', '--objects', ...revisions(from, upto)], (line) =>
     tell(line.slice(0, 40), line.slice(41)),
@@ -85,7 +85,7 @@ export function eachObject(
 
 /** Runs git at low priority and hands out its lines, as fast as they are taken. */
 async function eachLine(
-  repository: Repository,
+  repository: ObjectView,
   args: readonly string[],
   take: (line: string) => Promise<void> | undefined | void,
 ): Promise<void> {
@@ -116,5 +116,5 @@ export function patientRequest(view: ObjectView, args: readonly string[]): Retur
     'core.fsync=none',
   ].flatMap((setting) => ['-c', setting]);
   const request = gitRequest(view, { args: [...settings, ...args], deadlineMs: maintenanceDeadlineMs });
-  return { ...request, command: 'nice', args: ['-n', '19', 'git', ...request.args] };
+  return { ...request, command: 'nice', args: ['-n', '19', request.command, ...request.args] };
 }

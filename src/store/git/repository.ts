@@ -56,7 +56,7 @@ function viewOf(gitDir: string, disk: Disk): Repository {
 
 /** The same repository seen through a quarantine: its objects first, then ours. Nothing is written by looking. */
 export function throughQuarantine(repository: Repository, objectDir: string): ObjectView {
-  return { gitDir: repository.gitDir, objectDir, alternates: [repository.objectDir] };
+  return { gitDir: repository.gitDir, objectDir, alternates: [repository.objectDir, ...repository.alternates] };
 }
 
 /** The list is separated by colons; git takes a quoted entry where the path has one. */

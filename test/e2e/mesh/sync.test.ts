@@ -6,6 +6,7 @@ import { expect, describe, onTestFinished, test } from 'vitest';
 import { listLogs } from '../../../src/store/git/refs.ts';
 import { readLog } from '../../../src/store/logs/log-store.ts';
 import { craig, hostAdd, otherOp, testSigner } from '../../lib/trust-ops.ts';
+import { createObjectGate } from '../../../src/mesh/object-gate.ts';
 import { createPeers } from '../../../src/mesh/peers.ts';
 import { git, serveTrustFile, writeCommit, writeTree, type Folder } from './hostile.ts';
 import { introduce, meshId, meshOps, startNode, type TestNode } from './node.ts';
@@ -121,6 +122,30 @@ describe('three nodes', () => {
     }
     expect(gamma.admitted.flatMap(({ lines }) => lines.map(({ seq }) => seq))).toEqual([1, 2, 3, 4, 5, 6]);
     expectClean(gamma);
+  });
+
+  test('a relay is not blamed when its log has grown here by the time that what it offered is looked at', async () => {
+    const nodes = [await startNode('alpha'), await startNode('beta'), await startNode('gamma')] as const;
+    const [alpha, beta, gamma] = nodes;
+    introduce(...nodes);
+    await alpha.append('one');
+    await gamma.cycle('alpha');
+    await alpha.append('two');
+    await beta.cycle('alpha');
+    await alpha.append('three');
+    let waits = true;
+    // What beta offers is planned, and before it is asked for, alpha itself brings more.
+    const use = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (waits) {
+        waits = false;
+        await gamma.cycle('alpha');
+      }
+      return work();
+    };
+    gamma.mesh = Object.assign(gamma.mesh, { gate: { ...createObjectGate(), use } });
+    expect(await gamma.cycle('beta')).toMatchObject([{ peer: 'beta', state: 'up', alarms: [], newEvents: 0 }]);
+    expect(waits).toBe(false);
+    expect(gamma.tips.get('alpha')?.seq).toBe(3);
   });
 
   test('C1: a silent peer is given up at the deadline and delays nobody', async () => {

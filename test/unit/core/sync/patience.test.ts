@@ -153,7 +153,10 @@ describe('lines that take long to fold', () => {
 
 describe('the other side of a fork that a relay holds', () => {
   const { seq, link, ...line } = { ...tipOf('b'), v: 1 };
-  const fork = [{ ...line, seq, link }, { ...line, seq, link: hashOf('c') }] as unknown as ForkedLines;
+  const fork = [
+    { ...line, seq, link },
+    { ...line, seq, link: hashOf('c') },
+  ] as unknown as ForkedLines;
   const forked: LogFetched = {
     lines: 0,
     fault: { code: 'NOT_EXTENSION', seq: 1, detail: 'forked', forked: true, fork },

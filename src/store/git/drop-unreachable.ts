@@ -104,26 +104,39 @@ async function attachHead(repository: Repository): Promise<readonly string[]> {
 }
 
 /** Under whatever name: git takes every index that it finds there. It goes first: git sees a pack by it. */
-function dropOtherPacks({ disk }: Repository, folder: string, kept: string): void {
+function dropOtherPacks(repository: Repository, folder: string, kept: string): void {
   const own = new Set(['pack', 'idx', 'rev'].map((suffix) => `pack-${kept}.${suffix}`));
   const others = namesIn(folder).filter((name) => !own.has(name));
   const indexFirst = others.toSorted((left, right) => Number(right.endsWith('.idx')) - Number(left.endsWith('.idx')));
-  for (const name of indexFirst) {
-    const target = path.join(folder, name);
-    if (fs.lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true) {
-      fs.rmSync(target, { recursive: true, force: true });
-    } else disk.removeFile(target);
-  }
+  for (const name of indexFirst) removeWhatever(repository, path.join(folder, name));
 }
 
-/** Every one: what is reached is in the pack. @returns the folders that had some. */
-function dropLoose({ disk, objectDir }: Repository): readonly string[] {
+/**
+ * Every one: what is reached is in the pack. What somebody put in the place of such a folder goes by its own name: behind a
+ * link there may be anything. @returns the folders that had some.
+ */
+function dropLoose(repository: Repository): readonly string[] {
+  const { objectDir } = repository;
   const fans = namesIn(objectDir).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  return fans.map((fan) => {
+  return fans.flatMap((fan) => {
     const folder = path.join(objectDir, fan);
-    for (const name of namesIn(folder)) disk.removeFile(path.join(folder, name));
-    return folder;
+    if (!isFolder(folder)) {
+      removeWhatever(repository, folder);
+      return [];
+    }
+    for (const name of namesIn(folder)) removeWhatever(repository, path.join(folder, name));
+    return [folder];
   });
+}
+
+/** A file, a link (never what it leads to), or a folder with all that is in it. */
+function removeWhatever({ disk }: Repository, target: string): void {
+  if (isFolder(target)) fs.rmSync(target, { recursive: true, force: true });
+  else disk.removeFile(target);
+}
+
+function isFolder(target: string): boolean {
+  return fs.lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -154,6 +154,23 @@ describe('dropping what no branch reaches', () => {
     await expectGone(repository);
   });
 
+  test('what lies in the place of loose objects goes by its own name, and nothing behind a link is touched', async () => {
+    const { repository } = await rewritten();
+    const outside = temporaryFolder();
+    fs.writeFileSync(path.join(outside, 'kept'), 'of somebody else');
+    const [linked, folder, file] = ['00', '01', '02', '03', '04', '05', '06', '07', '08', '09', '0a', '0b', '0c']
+      .map((fan) => path.join(repository.objectDir, fan))
+      .filter((name) => !fs.existsSync(name));
+    fs.symlinkSync(outside, linked ?? '');
+    fs.mkdirSync(path.join(folder ?? '', 'sub'), { recursive: true });
+    fs.writeFileSync(path.join(folder ?? '', 'sub', 'note'), secret);
+    fs.writeFileSync(file ?? '', secret);
+    await purge(repository);
+    expect(fs.readdirSync(outside)).toEqual(['kept']);
+    expect(fs.existsSync(linked ?? '')).toBe(false);
+    await expectGone(repository);
+  });
+
   test('an object of a branch that is missing: nothing goes', async () => {
     const { repository, old } = await rewritten();
     const before = fs.readdirSync(repository.objectDir, { recursive: true });

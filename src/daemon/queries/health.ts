@@ -41,12 +41,23 @@ export function quietWarnings(peers: readonly PeerJson[]): string[] {
   );
 }
 
-/** Claimed time of the newest line of every log. */
-export function newestEvents(database: StateDatabase, heads: StoredTips): ReadonlyMap<string, string> {
-  const entries = Object.keys(heads).flatMap((log) =>
-    newestLines(database, log, 1).map((line): [string, string] => [log, heldEvent(database, line.id).at]),
-  );
-  return new Map(entries.filter(([, at]) => at !== ''));
+/** How far back a line with a time is looked for, in steps: lines whose bodies were purged have none. */
+const timedSteps: readonly number[] = [1, 64, 4_096];
+
+/** Claimed time of the newest line of every log that has one; null where the newest lines are all purged. */
+export function newestEvents(database: StateDatabase, heads: StoredTips): ReadonlyMap<string, string | null> {
+  const timeOf = (log: string): string | undefined => {
+    for (const limit of timedSteps) {
+      const lines = newestLines(database, log, limit);
+      for (const { id } of lines.toReversed()) {
+        const { at } = heldEvent(database, id);
+        if (at !== '') return at;
+      }
+      if (lines.length < limit) return undefined;
+    }
+    return undefined;
+  };
+  return new Map(Object.keys(heads).map((log) => [log, timeOf(log) ?? null]));
 }
 
 /**
@@ -62,16 +73,24 @@ export function unsyncedSince(engine: Engine, database: StateDatabase, heads: St
   return at === '' ? undefined : at;
 }
 
-/** The latest of them that is not in the future; else this moment, since that is what a future claim can be at best. Pure. */
-export function newestOf(newest: ReadonlyMap<string, string>, now: number): string | undefined {
+/**
+ * The latest of them that is not in the future; else this moment, since that is what a future claim can be at best. Undefined
+ * without logs, null where no line has a time. Pure.
+ */
+export function newestOf(newest: ReadonlyMap<string, string | null>, now: number): string | null | undefined {
   if (newest.size === 0) return undefined;
-  const past = [...newest.values()].filter((at) => Date.parse(at) <= now);
+  const times = [...newest.values()].filter((at) => at !== null);
+  if (times.length === 0) return null;
+  const past = times.filter((at) => Date.parse(at) <= now);
   return past.toSorted((a, b) => (a < b ? -1 : 1)).at(-1) ?? new Date(now).toISOString();
 }
 
 /** Logs whose newest line claims to be of the future. Pure. */
-export function futureClocks(newest: ReadonlyMap<string, string>, now: number): ReadonlyMap<string, string> {
-  return new Map([...newest].filter(([, at]) => Date.parse(at) - now > clockSkewMs));
+export function futureClocks(newest: ReadonlyMap<string, string | null>, now: number): ReadonlyMap<string, string> {
+  const future = [...newest].flatMap(([log, at]): [string, string][] =>
+    at !== null && Date.parse(at) - now > clockSkewMs ? [[log, at]] : [],
+  );
+  return new Map(future);
 }
 
 /** A sentence for every clock that is wrong. Nothing else comes of it. Pure. */

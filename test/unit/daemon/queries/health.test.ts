@@ -138,4 +138,11 @@ describe('health: clocks', () => {
     expect(newestOf(new Map([['beta', ago(-3)]]), now)).toBe(new Date(now).toISOString());
     expect(newestOf(new Map(), now)).toBeUndefined();
   });
+
+  test('a log whose newest lines are all purged has a time that nobody knows: that is not a log without events', () => {
+    const purged = new Map([['alpha', null]]);
+    expect(newestOf(purged, now)).toBeNull();
+    expect(newestOf(new Map([...purged, ['beta', ago(1)]]), now)).toBe(ago(1));
+    expect(futureClocks(purged, now).size).toBe(0);
+  });
 });

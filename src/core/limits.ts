@@ -210,6 +210,8 @@ export const stillPollMs = 1_000;
 export const relayedAddressesMax = 3;
 /** One cycle with one peer; a whole first fetch must fit. */
 export const cycleDeadlineMs = 360_000;
+/** How long a purge waits for fetches under way before it ends their connections; all other fetches wait for it meanwhile. */
+export const purgePatienceMs = 3_000;
 /** How long a cycle waits for another peer's fetch of the same lines before it fetches them itself. */
 export const sharedFetchWaitMs = 1_000;
 /** After this time data that a peer was refused for is tried again, unchanged as it may be. */

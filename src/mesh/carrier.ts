@@ -1,6 +1,6 @@
 /** Carries out what the sync machine asks for: dials, asks, fetches, and tells the machine what came of it. */
 import type { Duplex } from 'node:stream';
-import { headsBytesMax } from '../core/limits.ts';
+import { headsBytesMax, purgePatienceMs } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
 import type { Effect, LogFetched, OwnVerdict, SyncEvent, TrustFetched } from '../core/sync/vocabulary.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
@@ -90,12 +90,16 @@ export function createCarrier(options: CarrierOptions): Carrier {
     running.get(host)?.giveUp.abort();
   }
 
-  async function answer(effect: Asking, signal: AbortSignal): Promise<SyncEvent> {
+  async function answer(effect: Asking, over: AbortController): Promise<SyncEvent> {
     const { peer, cycle } = effect;
     const connection = connect(peer);
     if ('code' in connection) return { kind: 'heads', peer, cycle, answer: refuse(connection.code, connection.detail) };
     try {
-      return await ask(effect, { node, shared, connection: during(connection, signal) });
+      const giveUp = (): void => {
+        over.abort();
+        connection.close();
+      };
+      return await ask(effect, { node, shared, connection: during(connection, over.signal), giveUp });
     } catch (error) {
       return { kind: 'failed', peer, cycle, detail: describeFailure(error) };
     }
@@ -111,7 +115,7 @@ export function createCarrier(options: CarrierOptions): Carrier {
         return peers.get(peer)?.close();
       }
       const giveUp = new AbortController();
-      const done = answer(effect, giveUp.signal).then((event) => {
+      const done = answer(effect, giveUp).then((event) => {
         if (running.get(peer) === entry) running.delete(peer);
         tell(event);
       });
@@ -198,6 +202,8 @@ interface Means {
   readonly node: MeshNode;
   readonly shared: SharedState;
   readonly connection: PeerConnection;
+  /** Ends the connection, and with it what is asked over it. */
+  readonly giveUp: () => void;
 }
 
 async function ask(effect: Asking, means: Means): Promise<SyncEvent> {
@@ -207,23 +213,36 @@ async function ask(effect: Asking, means: Means): Promise<SyncEvent> {
     case 'ask-heads':
       return { kind: 'heads', peer, cycle, answer: await askHeads(means.connection, effect.deadlineMs) };
     case 'judge-own': {
-      const verdict = await using(node, () => judgeOwnClaim({ ...means, ...effect, log: node.host }));
+      const verdict = await using(means, () => judgeOwnClaim({ ...means, ...effect, log: node.host }));
       return { kind: 'own', peer, cycle, verdict: printableVerdict(verdict) };
     }
     case 'fetch-trust':
       return { kind: 'trust', peer, cycle, answer: await takeTrustOf(effect, means) };
     case 'fetch-views':
-      return { kind: 'views', peer, cycle, fetched: await using(node, () => fetchViews({ ...means, ...effect })) };
+      return { kind: 'views', peer, cycle, fetched: await using(means, () => fetchViews({ ...means, ...effect })) };
     case 'fetch-log': {
-      const fetched = await using(node, () => fetchLog({ ...means, ...effect }));
+      const fetched = await using(means, () => fetchLog({ ...means, ...effect }));
       return { kind: 'log', peer, cycle, log: effect.log, fetched: printableFetch(fetched) };
     }
   }
 }
 
-/** A fetch is planned on objects that are held: none may be dropped until it is done. */
-function using<T>({ gate }: MeshNode, work: () => Promise<T>): Promise<T> {
-  return gate === undefined ? work() : gate.use(work);
+/**
+ * A fetch is planned on objects that are held: none may be dropped until it is done. But a peer that sends one byte now and
+ * then must not keep a purge waiting, and everybody who waits for that: its connection ends soon.
+ */
+function using<T>({ node: { gate }, giveUp }: Means, work: () => Promise<T>): Promise<T> {
+  if (gate === undefined) return work();
+  return gate.use(async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const forget = gate.onClose(async () => void (timer = setTimeout(giveUp, purgePatienceMs)));
+    try {
+      return await work();
+    } finally {
+      forget();
+      clearTimeout(timer);
+    }
+  });
 }
 
 async function askHeads(connection: PeerConnection, deadlineMs: number): Promise<Result<Heads, PeerFaultCode>> {
@@ -235,12 +254,13 @@ async function askHeads(connection: PeerConnection, deadlineMs: number): Promise
 
 async function takeTrustOf(
   { peer, oid, deadlineMs }: Extract<Asking, { kind: 'fetch-trust' }>,
-  { node, shared, connection }: Means,
+  means: Means,
 ): Promise<Result<TrustFetched, FetchPackFault | 'TRUST_SHAPE'>> {
+  const { node, shared, connection } = means;
   const holds = (id: string): boolean => node.holdsTrustOp(id);
   const { repository } = node;
   // Admitting it is not part of this: a purge among the ops waits for everybody who uses objects.
-  const fetched = await using(node, () => fetchTrust({ connection, repository, commit: oid, holds, deadlineMs }));
+  const fetched = await using(means, () => fetchTrust({ connection, repository, commit: oid, holds, deadlineMs }));
   if (!fetched.ok) return fetched;
   const { bad } = fetched.value;
   const ops = shared.forks.heard(fetched.value.ops, node.charter());

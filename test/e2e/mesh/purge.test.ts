@@ -2,11 +2,14 @@
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { purgePatienceMs } from '../../../src/core/limits.ts';
 import { parseLine } from '../../../src/core/line.ts';
+import { createObjectGate } from '../../../src/mesh/object-gate.ts';
 import { dropUnreachable } from '../../../src/store/git/drop-unreachable.ts';
 import { rewriteLog } from '../../../src/store/logs/log-rewrite.ts';
 import { readLog } from '../../../src/store/logs/log-store.ts';
 import { findBytes } from '../../lib/byte-search.ts';
+import { headsFor, say, serveAs } from './impostor.ts';
 import { introduce, meshId, startNode, type TestNode } from './node.ts';
 
 const secret = 'the-word-that-must-go';
@@ -115,6 +118,28 @@ describe('a purge in the mesh', () => {
     await alpha.append('seven');
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 1, alarms: [] });
     for (const node of [alpha, beta]) expectNoTrace(node);
+  });
+
+  test('a peer that sends nothing of what it promised keeps no purge waiting, and is asked again', async () => {
+    const [alpha, beta] = await threeNodes();
+    const asked = Promise.withResolvers<undefined>();
+    const tip = alpha.tips.get('alpha');
+    const silent = await serveAs('alpha', (command, channel) => {
+      if (command === 'memd heads')
+        say(channel, headsFor(beta, 'alpha', { heads: tip === undefined ? {} : { alpha: tip } }));
+      else if (command.includes('upload-pack')) asked.resolve(undefined);
+    });
+    const gate = createObjectGate();
+    Object.assign(beta.mesh, { gate });
+    beta.addresses.set('alpha', silent.url);
+    const cycle = beta.cycle('alpha');
+    await asked.promise;
+    const start = performance.now();
+    await gate.alone(async () => undefined);
+    expect(performance.now() - start).toBeLessThan(purgePatienceMs + 5_000);
+    expect((await cycle)[0]).toMatchObject({ state: 'down', newEvents: 0, alarms: [] });
+    introduce(alpha, beta);
+    expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'up', newEvents: 5 });
   });
 
   test('R0: a hole that no purge names overwrites no body, ends what is taken, and another peer is asked', async () => {

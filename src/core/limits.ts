@@ -235,6 +235,13 @@ export const vainSilenceMs = 500;
  */
 export const foldFreeMs = 250;
 export const foldFreeLineMs = 2;
+/**
+ * What fetching good lines of one log may take of the time in the long run, what it may take at once, and the longest wait
+ * for the next ones: each fetch costs the same whether it brings one line or a thousand.
+ */
+export const goodShare = 0.1;
+export const goodBurstMs = 20_000;
+export const goodRestMaxMs = 5_000;
 /** How long `--sync` may wait for peers: longer than any of their schedules, shorter than a forgotten script. */
 export const syncTimeoutMaxMs = 3_600_000;
 /** And how long it waits when nobody says. */

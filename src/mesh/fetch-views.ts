@@ -54,17 +54,20 @@ const notesObjectsMax = 8_192;
 export async function fetchViews(fetch: ViewsFetch): Promise<ViewsFetched> {
   const faults = new Map<string, { code: ViewFaultCode; detail: string }>();
   const { node } = fetch;
+  let vain = true;
   for (const [host, offer] of fetch.offered) {
     const enrolled = node.charter().hosts.get(host);
     if (node.views === undefined || enrolled === undefined) continue;
     const owner = { host, mesh: node.meshId, keys: enrolled.spans.map(({ key }) => key) };
+    const before = node.views.tip(host)?.oid;
     const fetched = await fetchView({ ...fetch, views: node.views, owner, offer });
+    if (node.views.tip(host)?.oid !== before) vain = false;
     if (fetched.ok) continue;
     const { code, detail } = fetched;
     if (isViewFault(code)) faults.set(host, { code, detail: printable(detail) });
     else return { faults, failure: { code, detail: printable(detail) } };
   }
-  return { faults };
+  return { faults, vain };
 }
 
 type ViewFetched = Result<true, ViewFaultCode | FetchPackFault>;

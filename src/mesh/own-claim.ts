@@ -83,7 +83,7 @@ async function conclude(fetch: LogFetch, quarantine: Quarantine, admission: Admi
   const cutOff = await readBranch(node, log, { view: quarantine.view, commit: offered.oid });
   if (cutOff.length > 0) {
     await node.keepBranch?.(cutOff);
-    return { kind: 'settled' };
+    return { kind: 'settled', vain: true };
   }
   if (admission.kind === 'refused') return { kind: 'wrong', detail: admission.fault.detail };
   const detail = `what it sends has ${lines.length} lines that this host signed, all of them held here`;

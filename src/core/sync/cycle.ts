@@ -3,7 +3,7 @@ import { backOffMaxMs, backOffMs, cycleGiveUpMs, headsDeadlineMs, watchAgainMs }
 import { continueLogs, endFetch, listLogs } from './logs.ts';
 import { isDown, outcomeOf } from './outcome.ts';
 import { lookAtOwnLog, stopLooking } from './own-log.ts';
-import { rests } from './patience.ts';
+import { nextFrom } from './next.ts';
 import type { Heads, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome } from './peer.ts';
 import { emptyDraft, type Cycle, type NextCycle } from './state.ts';
 import { lookAtTrust } from './trust.ts';
@@ -158,13 +158,9 @@ export function endWatch(turn: Turn, peer: string, refused: boolean): void {
 /** What was asked for while the last cycle ran. */
 export function startNext(turn: Turn, peer: string): void {
   const { next } = peerOf(turn, peer);
-  if (next === undefined || (isUnasked(next) && rests(turn, peer))) return;
+  if (next === undefined || nextFrom(peerOf(turn, peer)) > turn.at) return;
   changePeer(turn, peer, { next: undefined });
   startCycle(turn, peer, next);
-}
-
-function isUnasked({ tokens, headsOnly }: NextCycle): boolean {
-  return tokens.length === 0 && !headsOnly;
 }
 
 function noteOutcome(turn: Turn, peer: string, outcome: PeerOutcome): void {

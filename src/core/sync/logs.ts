@@ -1,9 +1,10 @@
 /** Which log is fetched from whom, one at a time from each peer, and what is remembered of what was refused. */
 import { refusalForgetMs, sharedFetchWaitMs } from '../limits.ts';
 import { isDown } from './outcome.ts';
-import { chargeFold, chargeFork, chargeVain, isDoubted, restsFor } from './patience.ts';
+import { chargeFold, chargeFork, chargeGood, chargeVain, goodRestsUntil, isDoubted, restsFor } from './patience.ts';
 import type { Heads, HeadsTip, MeshAlarm } from './peer.ts';
 import { offerName, planLog } from './plan.ts';
+import { askAgainAt } from './next.ts';
 import {
   change,
   changeCycle,
@@ -36,11 +37,21 @@ export function continueLogs(turn: Turn, peer: string): boolean {
     const offered = cycle.heads.heads[log];
     if (offered === undefined || waitsForOther(turn, peer, { log, offered })) continue;
     changeCycle(turn, peer, { todo: (peerOf(turn, peer).cycle?.todo ?? []).filter((other) => other !== log) });
-    if (!wants(turn, peer, { log, offered }) || (cycle.tokens.length === 0 && restsFor(turn, peer, log))) continue;
+    if (!wants(turn, peer, { log, offered }) || mustRest(turn, peer, log)) continue;
     startFetch(turn, peer, { log, offered });
     return false;
   }
   return peerOf(turn, peer).cycle?.todo?.length === 0;
+}
+
+/** It waits, unless somebody asks. What is good is asked for as soon as it may be, since nobody may come to say so again. */
+function mustRest(turn: Turn, peer: string, log: string): boolean {
+  if (peerOf(turn, peer).cycle?.tokens.length !== 0) return false;
+  if (restsFor(turn, peer, log)) return true;
+  const until = goodRestsUntil(turn, log);
+  if (until <= turn.at) return false;
+  askAgainAt(turn, peer, until);
+  return true;
 }
 
 interface Offer {
@@ -108,6 +119,7 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   remember(turn, peer, { log, offered, alarm });
   const { failure, fault } = fetched;
   chargeFold(turn, log, fetched);
+  if (fetched.lines > 0 && alarm === undefined) chargeGood(turn, log, peerOf(turn, peer).cycle?.askedAt ?? turn.at);
   if (fault?.fork !== undefined && peer !== log) chargeFork(turn, peer, log);
   else if (alarm !== undefined || failure !== undefined)
     chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });

@@ -42,7 +42,7 @@ export function takeVerdict(turn: Turn, peer: string, verdict: OwnVerdict): void
   const { cycle, memory } = peerOf(turn, peer);
   const offered = cycle?.heads?.heads[turn.world.host];
   if (offered === undefined) return;
-  if (verdict.kind === 'wrong' || verdict.kind === 'unknown')
+  if (verdict.kind === 'wrong' || verdict.kind === 'unknown' || (verdict.kind === 'settled' && verdict.vain === true))
     chargeVain(turn, peer, { waited: verdict.kind === 'unknown' && isDown(verdict.code) });
   const passing = verdict.kind === 'unknown' && isDown(verdict.code);
   const about = aboutOf(turn.world, offered);

@@ -4,7 +4,18 @@
  * mishaps cost is heard again when it has rested: whatever it offers, and however often, it takes a fiftieth of this
  * host's time and no more. Who asks for a cycle by hand is never kept waiting.
  */
-import { foldFreeLineMs, foldFreeMs, vainBurstMs, vainRestMaxMs, vainShare, vainSilenceMs } from '../limits.ts';
+
+import {
+  foldFreeLineMs,
+  foldFreeMs,
+  goodBurstMs,
+  goodRestMaxMs,
+  goodShare,
+  vainBurstMs,
+  vainRestMaxMs,
+  vainShare,
+  vainSilenceMs,
+} from '../limits.ts';
 import type { Debt } from './state.ts';
 import type { LogFetched } from './vocabulary.ts';
 import { changePeer, peerOf, type Turn } from './turn.ts';
@@ -21,6 +32,23 @@ export function chargeFork(turn: Turn, peer: string, log: string): void {
   if (cycle === undefined) return;
   const debt = addDebt(forks.get(log) ?? noDebt, turn.at, Math.max(0, turn.at - cycle.askedAt));
   changePeer(turn, peer, { forks: new Map(forks).set(log, debt) });
+}
+
+/**
+ * Good lines are no debt. But each fetch costs the same whether it brings one line or a thousand, so a host that goes on
+ * writing faster than that is heard less often, and then of more at once; whoever brings it.
+ */
+export function chargeGood(turn: Turn, log: string, askedAt: number): void {
+  const { good } = peerOf(turn, log);
+  const left = Math.max(0, good.ms - Math.max(0, turn.at - good.at) * goodShare);
+  const ms = Math.min(left + Math.max(0, turn.at - askedAt), goodBurstMs + goodRestMaxMs * goodShare);
+  changePeer(turn, log, { good: { ms, at: turn.at } });
+}
+
+/** Until when good lines of a log are not asked for unasked; 0: they are. */
+export function goodRestsUntil(turn: Turn, log: string): number {
+  const { ms, at } = peerOf(turn, log).good;
+  return ms <= goodBurstMs ? 0 : at + (ms - goodBurstMs) / goodShare;
 }
 
 /** Whether a log is not asked of a peer unasked: what its owner wrote costs too much, or what forks of it cost here. */

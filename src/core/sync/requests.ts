@@ -1,20 +1,13 @@
 /** What starts cycles: the schedule, somebody who asks, a peer that says what it holds, a peer that dials us. */
-import { catchUpMs, cycleDeadlineMs, refusalForgetMs } from '../limits.ts';
+import { catchUpMs, refusalForgetMs } from '../limits.ts';
 import { isIdle, startCycle } from './cycle.ts';
+import { askAfterwards, unasked } from './next.ts';
 import { faultOutcome } from './outcome.ts';
 import { rests } from './patience.ts';
 import type { Heads, PeerFault } from './peer.ts';
 import type { NextCycle } from './state.ts';
 import { change, changePeer, emit, peerOf, type Turn } from './turn.ts';
 import type { CycleRequest, SyncEvent } from './vocabulary.ts';
-
-const unasked: NextCycle = {
-  deadlineMs: cycleDeadlineMs,
-  headsOnly: false,
-  views: false,
-  tokens: [],
-  heads: undefined,
-};
 
 /** Every peer whose back-off is over and that is not at work already. After a sleep, every one. */
 export function runSchedule(turn: Turn, slept: boolean): void {
@@ -58,22 +51,6 @@ function requestOne(
   if (busy === 'wait' || peerOf(turn, peer).cycle?.headsOnly === true) return askAfterwards(turn, peer, asked);
   if (busy === 'skip') return emit(turn, { kind: 'skipped', peer, token });
   refuse({ code: 'TIMEOUT', detail: 'its last cycle is still running' });
-}
-
-/** However many ask meanwhile, there is one cycle afterwards. */
-function askAfterwards(turn: Turn, peer: string, asked: NextCycle): void {
-  const { next } = peerOf(turn, peer);
-  if (next === undefined) return changePeer(turn, peer, { next: asked });
-  changePeer(turn, peer, {
-    next: {
-      deadlineMs: Math.max(next.deadlineMs, asked.deadlineMs),
-      headsOnly: next.headsOnly && asked.headsOnly,
-      views: next.views || asked.views,
-      tokens: [...next.tokens, ...asked.tokens],
-      // Whoever asks wants what the peer holds now; what it said unasked may be older than that.
-      heads: asked.tokens.length === 0 && next.tokens.length === 0 ? asked.heads : undefined,
-    },
-  });
 }
 
 /** It says what it holds. The same as last time, after a cycle that went well, is nothing at all. */

@@ -61,6 +61,8 @@ export interface NextCycle {
   readonly tokens: readonly string[];
   /** What it said meanwhile, unasked. */
   readonly heads: Heads | undefined;
+  /** It is wanted for lines that are not asked for before. */
+  readonly notBefore?: number | undefined;
 }
 
 /** Milliseconds that a peer cost in vain, as of a time on the clock of the inputs. */
@@ -79,6 +81,8 @@ export interface PeerState {
   readonly notBefore: number;
   /** What it cost in vain. */
   readonly debt: Debt;
+  /** What good lines of its own log cost, whoever brought them. */
+  readonly good: Debt;
   /** By log: what other sides of its forks cost that came from this peer. */
   readonly forks: ReadonlyMap<string, Debt>;
   readonly memory: PeerMemory;
@@ -162,6 +166,7 @@ export const unknownPeer: PeerState = {
   failures: 0,
   notBefore: 0,
   debt: { ms: 0, at: 0 },
+  good: { ms: 0, at: 0 },
   forks: new Map(),
   memory: nothingKnown,
   said: undefined,

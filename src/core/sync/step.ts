@@ -17,7 +17,7 @@ import {
 import { endFetch, takeLog } from './logs.ts';
 import { takeVerdict } from './own-log.ts';
 import { meetPeer, noteRemark, reconnectPeer, requestCycle, runSchedule, takeNudge } from './requests.ts';
-import { restsUntil } from './patience.ts';
+import { nextFrom } from './next.ts';
 import type { Cycle, PeerState, SyncState } from './state.ts';
 import { takeTrust } from './trust.ts';
 import { change, changeCycle, changePeer, emit, openTurn, peerOf, type Turn } from './turn.ts';
@@ -61,8 +61,9 @@ export function isCaughtUp(state: SyncState): boolean {
 }
 
 /** When a peer that rests is heard, if it has said something meanwhile. */
-function restOf({ cycle, draining, next, debt }: PeerState): readonly number[] {
-  return next === undefined || cycle !== undefined || draining !== undefined ? [] : [restsUntil(debt)];
+function restOf(peer: PeerState): readonly number[] {
+  const { cycle, draining, next } = peer;
+  return next === undefined || cycle !== undefined || draining !== undefined ? [] : [nextFrom(peer)];
 }
 
 function timesOf({ deadlineAt, waits, todo, outstanding }: Cycle): readonly number[] {

@@ -70,7 +70,7 @@ function isNews({ world }: Turn, peer: string, { host, offered }: { host: string
   return host === peer || (host === world.host && offered.hash !== ours.hash);
 }
 
-export function takeViews(turn: Turn, peer: string, { faults, failure }: ViewsFetched): void {
+export function takeViews(turn: Turn, peer: string, { faults, failure, vain = false }: ViewsFetched): void {
   const { cycle, memory } = peerOf(turn, peer);
   const refused = new Map(memory.views.refused);
   for (const host of cycle?.heads?.views === undefined ? [] : Object.keys(cycle.heads.views)) {
@@ -84,7 +84,7 @@ export function takeViews(turn: Turn, peer: string, { faults, failure }: ViewsFe
     noteAlarms(turn, peer, [alarm]);
   }
   changePeer(turn, peer, { memory: { ...memory, views: { ...memory.views, refused } } });
-  if (faults.size > 0 || failure !== undefined)
+  if (faults.size > 0 || failure !== undefined || vain)
     chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });
   if (failure !== undefined) noteFault(turn, peer, { code: failure.code, detail: `views: ${failure.detail}` });
 }

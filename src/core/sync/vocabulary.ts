@@ -82,7 +82,7 @@ export interface LogFetched {
  */
 export type OwnVerdict =
   | { readonly kind: 'proven'; readonly line: SignedLine; readonly ahead: boolean; readonly fork?: ForkedLines }
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'settled'; readonly vain?: boolean }
   | { readonly kind: 'wrong'; readonly detail: string }
   | { readonly kind: 'unknown'; readonly code: FetchPackFault; readonly detail: string };
 
@@ -93,10 +93,11 @@ export interface TrustFetched {
   readonly bad: readonly { readonly id: string; readonly detail: string }[];
 }
 
-/** What was wrong with view journals, by host. `failure`: the fetch itself did not come to an end. */
+/** What was wrong with view journals, by host. `failure`: the fetch itself did not come to an end. `vain`: nothing came of it. */
 export interface ViewsFetched {
   readonly faults: ReadonlyMap<string, { readonly code: ViewFaultCode; readonly detail: string }>;
   readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
+  readonly vain?: boolean;
 }
 
 /**

@@ -202,6 +202,61 @@ describe('the other side of a fork that a relay holds', () => {
   });
 });
 
+describe('good lines that come one by one without an end', () => {
+  /** beta writes a line ten times a second, and each takes 60 ms to fetch. @returns the milliseconds that fetching took. */
+  function write(bench: SyncBench, { from, lastingMs }: { from: number; lastingMs: number }): number {
+    let [lines, cost, told] = [from, 0, bench.at];
+    for (const end = bench.at + lastingMs; bench.at < end;) {
+      if (bench.at >= told) {
+        lines += 1;
+        told += 100;
+        const heads = headsOf('beta', { beta: tipOf(countTo(lines)) });
+        bench.tell({ kind: 'nudge', peer: 'beta', heads });
+      } else bench.pass(1);
+      for (let asked = outstanding(bench); asked !== undefined; asked = outstanding(bench)) {
+        if (asked === 'ask-heads') bench.heads('beta', { beta: tipOf(countTo(lines)) });
+        else {
+          bench.at += 60;
+          cost += 60;
+          hold(bench, 'beta', countTo(lines));
+          bench.answer('beta', { kind: 'log', log: 'beta', fetched: { lines: 1 } });
+        }
+      }
+    }
+    return cost;
+  }
+  const countTo = (lines: number): string => `${'0'.repeat(lines - 1)}${lines % 10}`;
+  const outstanding = (bench: SyncBench): string | undefined =>
+    bench.state.peers.get('beta')?.cycle?.outstanding === true
+      ? bench.effects.findLast(({ kind }) => kind === 'ask-heads' || kind === 'fetch-log')?.kind
+      : undefined;
+
+  test('are taken at once for half a minute, then a tenth of the time goes into them, and none is left behind', () => {
+    const bench = syncBench(['beta']);
+    const first = write(bench, { from: 0, lastingMs: 20_000 });
+    expect(first).toBeGreaterThan(10_000);
+    write(bench, { from: 200, lastingMs: 40_000 });
+    const then = write(bench, { from: 600, lastingMs: 60_000 });
+    expect(then).toBeGreaterThan(4_000);
+    expect(then).toBeLessThan(7_000);
+    // Nobody says so again, and they come all the same.
+    bench.tell({ kind: 'nudge', peer: 'beta', heads: headsOf('beta', { beta: tipOf(countTo(2_005)) }) });
+    expect(nextTime(bench.state)).toBeLessThanOrEqual(bench.at + 5_000);
+    expect(short(bench.pass(5_000))).toContain('ask-heads beta');
+    expect(short(bench.heads('beta', { beta: tipOf(countTo(2_005)) }))).toContain('fetch-log beta beta 2005');
+  });
+
+  test('hold up nothing else, and are taken at once by whoever asks', () => {
+    const bench = syncBench(['beta', 'gamma']);
+    write(bench, { from: 0, lastingMs: 60_000 });
+    const heads = headsOf('beta', { beta: tipOf(countTo(2_005)), gamma: tipOf('4') });
+    expect(short(bench.tell({ kind: 'nudge', peer: 'beta', heads }))).toContain('fetch-log beta gamma 1');
+    bench.answer('beta', { kind: 'log', log: 'gamma', fetched: { lines: 1 } });
+    bench.ask(['beta']);
+    expect(short(bench.heads('beta', { beta: tipOf(countTo(2_005)) }))).toContain('fetch-log beta beta 2005');
+  });
+});
+
 test('a debt is forgiven with time and never below nothing', () => {
   expect(debtAt({ ms: 100, at: 1_000 }, 2_000)).toBe(80);
   expect(debtAt({ ms: 100, at: 1_000 }, 9_000_000)).toBe(0);

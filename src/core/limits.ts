@@ -188,6 +188,15 @@ export const watchBytesMax: number = 16 * 1_024 * 1_024;
 export const uploadPacksMax = 16;
 /** And of one peer over all its connections, so that none can take all of them: a sound one fetches one thing at a time. */
 export const uploadPacksPerHostMax = 4;
+/** How nice they are to everything else of this machine: whoever fetches without a pause takes what time is left. */
+export const uploadPackNiceness = 10;
+/**
+ * Commands of one host besides those, each half a millisecond: so many at once and then so many a second; and how many may
+ * wait for their turn. A cycle asks one or two.
+ */
+export const commandsBurst = 500;
+export const commandsPerSecond = 50;
+export const commandsWaitingMax = 4;
 export const uploadPackDeadlineMs = 600_000;
 export const uploadRequestBytesMax: number = 8 * 1_024 * 1_024;
 /** Bytes that may wait in the socket of a peer that reads slowly, before its child is paused. */

@@ -1,7 +1,13 @@
 /** One `git upload-pack` child behind one ssh channel: read-only, scrubbed, bounded, gone when the channel is. */
+import os from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
-import { socketBacklogBytesMax, uploadPackDeadlineMs, uploadRequestBytesMax } from '../core/limits.ts';
+import {
+  socketBacklogBytesMax,
+  uploadPackDeadlineMs,
+  uploadPackNiceness,
+  uploadRequestBytesMax,
+} from '../core/limits.ts';
 import { startChild, type RunningChild } from '../store/child.ts';
 
 /** Exit status that asks to come back later (EX_TEMPFAIL). */
@@ -44,6 +50,7 @@ export interface ServedPack {
   readonly host: string;
   /** Ends the child now. Safe to call twice. */
   stop(): void;
+  isStopped(): boolean;
   /** Settles when it is gone. Never rejects. */
   readonly done: Promise<void>;
 }
@@ -57,6 +64,7 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
     deadlineMs: uploadPackDeadlineMs,
     ...(protocol === undefined ? {} : { env: { GIT_PROTOCOL: protocol } }),
   });
+  giveWay(child.pid);
   let stopped = false;
   const stop = (): void => {
     stopped = true;
@@ -83,7 +91,16 @@ export function serveUploadPack(options: ServePackOptions): ServedPack {
       channel.end();
       onEnd(stopped ? undefined : note);
     });
-  return { host: options.host, stop, done };
+  return { host: options.host, stop, isStopped: () => stopped, done };
+}
+
+/** What this host does for itself comes first. A child that is gone already, or never was, has nothing to give way with. */
+function giveWay(pid: number): void {
+  try {
+    os.setPriority(pid, uploadPackNiceness);
+  } catch {
+    // As it was.
+  }
 }
 
 /** One thing the peer may know, since a person there cannot put it right and has to tell somebody here. */

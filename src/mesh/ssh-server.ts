@@ -16,6 +16,7 @@ import {
 import type { CharterHost } from '../core/trust/charter.ts';
 import { printable, systemCode } from '../store/errors.ts';
 import type { ObjectGate } from './object-gate.ts';
+import { createPace, type Pace } from './pace.ts';
 import type { ServedPack } from './serve-pack.ts';
 import { handleLogin, refusalOf, type CharterHosts, type FormerHost } from './ssh-login.ts';
 import { listenUpward, type ListenPlace } from './ssh-listen.ts';
@@ -106,6 +107,7 @@ interface Door {
   readonly guests: Map<string, Guest>;
   readonly children: Set<ServedPack>;
   readonly watchers: Watchers;
+  readonly pace: Pace;
 }
 
 /**
@@ -116,7 +118,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
   const onFault = (error: unknown): void =>
     options.onNote?.({ code: 'HEADS', address: '', detail: printable(String(error)) });
   const watchers = createWatchers(options.heads, onFault, options.news);
-  const door: Door = { options, guests: new Map(), children: new Set(), watchers };
+  const door: Door = { options, guests: new Map(), children: new Set(), watchers, pace: createPace() };
   const ssh = new ssh2.Server(
     {
       hostKeys: [options.hostKey],
@@ -270,6 +272,7 @@ function greet(door: Door, connection: Connection, key: string): void {
         guest.way === 'channel' || onServeBack === undefined ? undefined : (channel) => onServeBack(host.name, channel),
       refusal: () => refusalOf(door.options.charterHosts(), host),
       children: door.children,
+      pace: door.pace,
       gate: door.options.gate,
       onNote: (code, detail) => note(door, guest, code, detail),
     });

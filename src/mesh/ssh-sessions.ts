@@ -12,6 +12,7 @@ import {
 } from '../core/limits.ts';
 import { isServedVariable, parseExecRequest, type ServedCommand } from './exec-request.ts';
 import type { ObjectGate } from './object-gate.ts';
+import type { Pace } from './pace.ts';
 import { busyStatus, serveUploadPack, type ServedPack } from './serve-pack.ts';
 import { createWatchers, type Watchers } from './watch-serve.ts';
 
@@ -32,6 +33,8 @@ export interface SessionOptions {
   readonly refusal: () => string | undefined;
   /** Upload-pack children of all connections: bounded together, stopped when the server closes. */
   readonly children: Set<ServedPack>;
+  /** How often a host may ask, over all its connections. */
+  readonly pace: Pace;
   /** While it is closed objects are being dropped, and no peer may be served them. */
   readonly gate?: ObjectGate | undefined;
   readonly onNote: (code: 'UPLOAD_PACK' | 'HEADS', detail: string) => void;
@@ -114,7 +117,12 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
   };
   session.on('exec', (accept, _reject, request) => {
     const channel = open(accept);
-    if (channel !== undefined) runCommand(channel, parseExecRequest(request.command), { ...options, protocol });
+    if (channel === undefined) return;
+    const command = parseExecRequest(request.command);
+    const run = (): void => runCommand(channel, command, { ...options, protocol });
+    // What costs a child is bounded by their number.
+    if (command === 'upload-pack') return run();
+    if (!options.pace.run(options.host, run, () => channel.destroyed)) options.connection.end();
   });
   session.on('shell', (accept) => {
     const channel = open(accept);
@@ -128,7 +136,7 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
 }
 
 /** What a command needs of the connection that it came by. */
-type CommandOptions = Omit<ConnectionOptions, 'connection'> & {
+type CommandOptions = Omit<ConnectionOptions, 'connection' | 'pace'> & {
   readonly connection: { end(): unknown };
   readonly protocol: string | undefined;
 };
@@ -177,8 +185,7 @@ function runCommand(channel: ServerChannel, command: ServedCommand | undefined, 
 
 function servePack(channel: ServerChannel, options: CommandOptions): void {
   const { children, gate, host } = options;
-  const ofHost = [...children].filter((child) => child.host === host).length;
-  if (children.size >= uploadPacksMax || ofHost >= uploadPacksPerHostMax || gate?.isClosed() === true)
+  if (gate?.isClosed() === true || !hasPlace(children, host))
     return refuseChannel(channel, 'busy, try again later', busyStatus);
   const { socket, repositoryDir, protocol } = options;
   const child = serveUploadPack({
@@ -195,6 +202,23 @@ function servePack(channel: ServerChannel, options: CommandOptions): void {
   });
   options.children.add(child);
   options.own.add(child);
+}
+
+/**
+ * Whether one more of this host may start. Where all places are taken, a few hosts that each hold several would keep out
+ * everybody: the oldest of whoever has most gives way to a host that has at least two fewer.
+ */
+function hasPlace(children: ReadonlySet<ServedPack>, host: string): boolean {
+  const running = [...children].filter((child) => !child.isStopped());
+  const counts = new Map<string, number>();
+  for (const child of running) counts.set(child.host, (counts.get(child.host) ?? 0) + 1);
+  const own = counts.get(host) ?? 0;
+  if (own >= uploadPacksPerHostMax) return false;
+  if (running.length < uploadPacksMax) return true;
+  const most = Math.max(...counts.values());
+  if (most < own + 2) return false;
+  running.find((child) => counts.get(child.host) === most)?.stop();
+  return true;
 }
 
 /** Ends the connection once the refusal is read: at once it would cut the sentence off. Nobody is waited for longer. */

@@ -284,6 +284,8 @@ export const maintainLooseQuietMin = 64;
 export const maintainPacksMax = 20;
 export const maintainForeignMin = 10_000;
 export const maintainQuietMs = 86_400_000;
+/** What a full disk stopped is tried again after this time at the earliest, once there is room. */
+export const maintainRetryMs = 60_000;
 /** How long after a start or a sleep: peers are asked first, and sessions begin. */
 export const maintainAfterStartMs = 60_000;
 /** What stays free on the disk, for appends, while a pack is made. */

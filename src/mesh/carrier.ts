@@ -95,11 +95,7 @@ export function createCarrier(options: CarrierOptions): Carrier {
     const connection = connect(peer);
     if ('code' in connection) return { kind: 'heads', peer, cycle, answer: refuse(connection.code, connection.detail) };
     try {
-      const giveUp = (): void => {
-        over.abort();
-        connection.close();
-      };
-      return await ask(effect, { node, shared, connection: during(connection, over.signal), giveUp });
+      return await ask(effect, { node, shared, connection: during(connection, over.signal), over });
     } catch (error) {
       return { kind: 'failed', peer, cycle, detail: describeFailure(error) };
     }
@@ -202,8 +198,8 @@ interface Means {
   readonly node: MeshNode;
   readonly shared: SharedState;
   readonly connection: PeerConnection;
-  /** Ends the connection, and with it what is asked over it. */
-  readonly giveUp: () => void;
+  /** Aborted when this cycle is given up. */
+  readonly over: AbortController;
 }
 
 async function ask(effect: Asking, means: Means): Promise<SyncEvent> {
@@ -231,8 +227,12 @@ async function ask(effect: Asking, means: Means): Promise<SyncEvent> {
  * A fetch is planned on objects that are held: none may be dropped until it is done. But a peer that sends one byte now and
  * then must not keep a purge waiting, and everybody who waits for that: its connection ends soon.
  */
-function using<T>({ node: { gate }, giveUp }: Means, work: () => Promise<T>): Promise<T> {
+function using<T>({ node: { gate }, connection, over }: Means, work: () => Promise<T>): Promise<T> {
   if (gate === undefined) return work();
+  const giveUp = (): void => {
+    over.abort();
+    connection.close();
+  };
   return gate.use(async () => {
     let timer: NodeJS.Timeout | undefined;
     const forget = gate.onClose(async () => void (timer = setTimeout(giveUp, purgePatienceMs)));

@@ -12,13 +12,15 @@ import {
   maintainForeignMin,
   maintainPacksMax,
   maintainQuietMs,
+  maintainRetryMs,
 } from '../../core/limits.ts';
 import type { ObjectGate } from '../../mesh/object-gate.ts';
-import { isOperatingError, OperatingError } from '../../store/errors.ts';
+import { isDiskShut, isOperatingError, OperatingError, systemCode } from '../../store/errors.ts';
 import { countLoose } from '../../store/git/loose-files.ts';
 import { listPacks } from '../../store/git/pack-index.ts';
 import { mergePacks, packLoose } from '../../store/git/repack.ts';
 import type { Repository } from '../../store/git/repository.ts';
+import { isReadOnly } from '../../store/home/disk-room.ts';
 import type { Home } from '../../store/home/home.ts';
 import { readMaintenanceNote, writeMaintenanceNote, type MaintenanceNote } from '../../store/notes/maintenance-note.ts';
 import type { MaintainedJson, MaintenanceJson } from '../api/api-types.ts';
@@ -32,6 +34,8 @@ export interface Maintenance {
   readonly run: (full: boolean, progress?: (text: string) => void) => Promise<MaintainedJson>;
   /** The same on a schedule: what fails is logged, shown by `faults`, and tried again next time. Never rejects. */
   readonly scheduled: () => Promise<void>;
+  /** Does at once what a full or read-only disk stopped, when that is over; else nothing. Never rejects. */
+  readonly retry: () => Promise<void>;
   /** When it was last seen to, for status. */
   readonly last: () => MaintenanceJson;
   readonly faults: () => readonly LocalFault[];
@@ -48,12 +52,13 @@ export interface MaintenanceOptions {
 }
 
 export function createMaintenance(options: MaintenanceOptions): Maintenance {
-  const { home, gate, log } = options;
+  const { home, gate, log, now = Date.now } = options;
   /** The run that was asked for, and what of it is past the gate. */
   let running: Promise<MaintainedJson> | undefined;
   let atWork: Promise<MaintainedJson> | undefined;
   let abort = new AbortController();
   let fault: OperatingError | undefined;
+  let nextTry = 0;
   // One that still waits at the gate would never end for who closes it.
   const stop = async (): Promise<void> => {
     if (atWork === undefined) return;
@@ -81,18 +86,25 @@ export function createMaintenance(options: MaintenanceOptions): Maintenance {
       return done;
     } catch (error) {
       if (isOperatingError(error) && !abort.signal.aborted) fault = error;
+      nextTry = now() + maintainRetryMs;
       throw error;
+    }
+  };
+  const scheduled = async (): Promise<void> => {
+    try {
+      const done = await run(false);
+      if (done.packed || done.merged) log?.info(done, 'maintenance');
+    } catch (error) {
+      log?.[abort.signal.aborted ? 'info' : 'warn']({ err: error }, 'maintenance did not finish');
     }
   };
   return {
     run,
-    async scheduled() {
-      try {
-        const done = await run(false);
-        if (done.packed || done.merged) log?.info(done, 'maintenance');
-      } catch (error) {
-        log?.[abort.signal.aborted ? 'info' : 'warn']({ err: error }, 'maintenance did not finish');
-      }
+    scheduled,
+    async retry() {
+      // A clock that was set back must not put it off for longer.
+      const soon = Math.abs(nextTry - now()) <= maintainRetryMs && now() < nextTry;
+      if (isDiskShut(fault) && !soon && isOver(options)) await scheduled();
     },
     last() {
       try {
@@ -188,6 +200,17 @@ function unsettledBytes({ settled }: MaintenanceNote, repository: Repository): n
   return listPacks(repository)
     .filter(({ name }) => !settled.packs.includes(name))
     .reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Whether the disk has room again, and can be written. */
+function isOver({ home, repository }: MaintenanceOptions): boolean {
+  try {
+    requireRoom(repository, unsettledBytes(readMaintenanceNote(home), repository));
+    return !isReadOnly(home.dir);
+  } catch (error) {
+    if (isOperatingError(error) || systemCode(error) !== '') return false;
+    throw error;
+  }
 }
 
 /** A pack is made beside what it replaces; an append must not find the disk full for that. */

@@ -38,6 +38,8 @@ async function prepare(engine: Engine): Promise<void> {
   await engine.journal.load();
   await recheckCuts(engine);
   await engine.purger.retry();
+  // It may take long, and nothing waits for it.
+  void engine.maintenance.retry();
   // The own log may have been lost: then it comes back from a peer. Without the trust set nobody can be asked.
   requireSoundTrust(engine.beliefs);
   await engine.recovery.settle(() => undefined);

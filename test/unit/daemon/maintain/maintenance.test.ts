@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createMaintenance, type Maintenance } from '../../../../src/daemon/maintain/maintenance.ts';
 import { createObjectGate, type ObjectGate } from '../../../../src/mesh/object-gate.ts';
 import { countLoose } from '../../../../src/store/git/loose-files.ts';
@@ -177,6 +177,37 @@ describe('maintenance beside others', () => {
     await maintenance.scheduled();
     expect(maintenance.faults()).toEqual([]);
     expect(await countLoose(repository)).toBe(0);
+  });
+
+  test.each(['DISK_FULL', 'DISK_READ_ONLY'] as const)('what %s stopped is done once that is over', async (code) => {
+    const { maintenance, append, repository, pass } = await world();
+    await append(20);
+    const shut = vi.spyOn(fs, 'mkdirSync').mockImplementation(() => {
+      throw Object.assign(new Error('shut'), { code: code === 'DISK_FULL' ? 'EDQUOT' : 'EROFS' });
+    });
+    await maintenance.scheduled();
+    shut.mockRestore();
+    expect(maintenance.faults()).toMatchObject([{ kind: 'MAINTENANCE_FAILED' }]);
+    await maintenance.retry();
+    expect(maintenance.faults(), 'not again and again').toHaveLength(1);
+    pass(0.1);
+    await maintenance.retry();
+    expect(maintenance.faults()).toEqual([]);
+    expect(await countLoose(repository)).toBe(0);
+  });
+
+  test('a fault of another kind waits for the schedule', async () => {
+    const { maintenance, append, pass, writer, repository } = await world();
+    await append(20);
+    const head = writer.head() ?? '';
+    const file = path.join(repository.objectDir, head.slice(0, 2), head.slice(2));
+    fs.chmodSync(file, 0o600);
+    fs.truncateSync(file);
+    await maintenance.scheduled();
+    pass(0.1);
+    const before = maintenance.faults();
+    await maintenance.retry();
+    expect([maintenance.faults(), before.length]).toEqual([before, 1]);
   });
 
   test('closed, it is over at once, and what comes then is refused', async () => {

@@ -19,6 +19,7 @@ import { sweepHome } from '../store/home/sweep.ts';
 import type { AppendedJson } from './api/api-types.ts';
 import { createAppendQueue, type AppendQueue } from './own/append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs/beliefs.ts';
+import { lastOwnWord, type OwnWord } from './beliefs/own-word.ts';
 import type { Config } from './config/config.ts';
 import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
@@ -143,7 +144,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     const trust = await readTrustState(repository, meshId);
     requireGenesis(trust, meshId);
     const machine = await openMachine(home, identity.host);
-    const engine = assemble({ options, home: lock.home, readOnly, identity, meshId, lock, repository, trust, machine });
+    const ownWord = await lastOwnWord({ home, repository, member: trust.charter.hosts.get(identity.host), meshId });
+    const opened = { home: lock.home, readOnly, identity, meshId, lock, repository, trust, machine, ownWord };
+    const engine = assemble({ options, ...opened });
     // A crash came between the op and its end, or the disk was full.
     await engine.purger.carryOut(options.progress ?? (() => undefined));
     return engine;
@@ -168,6 +171,7 @@ interface Parts {
   readonly repository: Repository;
   readonly trust: TrustState;
   readonly machine: Machine;
+  readonly ownWord: OwnWord | undefined;
 }
 
 function assemble(parts: Parts): Engine {
@@ -243,7 +247,7 @@ type Live = Pick<Engine, LiveNames | 'admitTrust' | 'peers' | 'trust'> & {
 
 /** What is at work in an engine, put together. */
 function openLive(parts: Parts): Live {
-  const { options, home, identity, meshId, repository, lock } = parts;
+  const { options, home, identity, meshId, repository, lock, ownWord } = parts;
   const { daemon, log, config, progress = () => undefined } = options;
   const { host } = identity;
   let current = parts.trust;
@@ -251,7 +255,7 @@ function openLive(parts: Parts): Live {
   let keyring = readKeys(home);
   const keys = (): HostKeys => keyring;
   const viewTip = (): ViewTip | undefined => journal.tips.get(host);
-  const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip });
+  const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip, ownWord });
   const shown = parts.readOnly === undefined ? (config?.targets ?? []) : [];
   const targets = openTargets({ targets: shown, home: home.dir, beliefs, daemon, log });
   const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);

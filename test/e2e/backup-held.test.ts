@@ -102,6 +102,26 @@ test(
   },
 );
 
+test('a damaged own log stays as it is where nothing says that the backup holds all of it', slow, async () => {
+  const made = await meshOfOne();
+  await made.run(['lesson', 'lesson/one', 'One']);
+  const older = join(made.work, 'older');
+  await made.run(['export', older]);
+  for (const n of [2, 3]) await made.run(['lesson', `lesson/n${n}`, 'More']);
+  const repository = join(made.home, 'repo.git');
+  const oid = git(repository, 'rev-parse', 'log/alpha').trim();
+  rmSync(join(repository, 'objects', oid.slice(0, 2), oid.slice(2)));
+  for (const name of ['last-heads.json', 'journal.jsonl', 'repo.git/refs/heads/view/alpha', 'state.sqlite'])
+    rmSync(join(made.home, name));
+  const tried = await made.json(['import', older]);
+  expect(tried).toMatchObject({ code: 1, value: { logs: { alpha: { new: 0, mended: false } } } });
+  expect(JSON.stringify(tried.value['skipped'])).toContain('memctl doctor --repair');
+  expect((await made.json(['lesson', 'lesson/n4', 'No'])).code).toBe(1);
+  // What the repair finds behind the damage is more than the backup had.
+  await made.run(['doctor', '--repair']);
+  expect((await made.json(['verify', '--deep'])).value).toMatchObject({ ok: true, logs: { alpha: { lines: 3 } } });
+});
+
 test(
   'an own branch that is gone or filled with NUL comes back from a backup, and with it the right to write',
   slow,

@@ -85,7 +85,9 @@ test(
     emptyObjects(beta.home, 'log/beta');
     await alpha.stop();
     const done = await repair();
-    expect(done.left).toMatchObject([{ what: 'lines', fix: expect.stringContaining('start memd on alpha') as unknown }]);
+    expect(done.left).toMatchObject([
+      { what: 'lines', fix: expect.stringContaining('start memd on alpha') as unknown },
+    ]);
     expect(await beta.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({
       code: expect.stringMatching(/DAMAGED|REWOUND/) as unknown,
     });
@@ -93,6 +95,20 @@ test(
     await requireWhole(await repair());
   },
 );
+
+test('peers that answer and hold less are no proof that there was no more', { timeout: 90_000 }, async () => {
+  restore();
+  await beta.json('lesson', 'lesson/unheard', 'x', '--offline');
+  removeCopies(beta.home);
+  rmSync(objectFile(beta.home, 'log/beta'));
+  for (const name of ['last-heads.json', 'journal.jsonl', 'repo.git/refs/heads/view/beta'])
+    rmSync(join(beta.home, name));
+  for (const _ of [1, 2])
+    expect((await repair()).left).toMatchObject([
+      { what: 'lines', fix: expect.stringContaining('no peer that was asked holds it') as unknown },
+    ]);
+  expect(await beta.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+});
 
 test(
   "B8: another host's branch that a hand moved under a running memd comes back with the next fetch",

@@ -116,6 +116,7 @@ describe('one damage to the own home, without any peer', () => {
     ['the skeleton: HEAD, config, packed-refs, a foreign branch and a graft', skeleton],
     ['A9: what is derived: database, copies, views, purged.json, the lock file', derived],
     ['modes and links', modes],
+    ['folders and links in the place of plain files', folders],
   ];
 
   function skeleton(host: BenchHost): void {
@@ -151,6 +152,15 @@ describe('one damage to the own home, without any peer', () => {
     rmSync(at('state.sqlite'));
     mkdirSync(at('state.sqlite'));
     chmodSync(host.home, 0o755);
+  }
+
+  function folders(host: BenchHost): void {
+    for (const name of ['memd.lock', 'last-heads.json', 'journal.jsonl', 'views/operator/INDEX.md']) {
+      rmSync(join(host.home, name));
+      mkdirSync(join(host.home, name, 'x'), { recursive: true });
+    }
+    rmSync(join(host.home, 'views/operator/index.json'));
+    symlinkSync('INDEX.md', join(host.home, 'views/operator/index.json'));
   }
 
   test.each(damages)('%s', { timeout: 60_000 }, async (_what, damage) => {
@@ -217,6 +227,40 @@ describe('what may be lost', () => {
     expect((await repair(host)).left).toMatchObject([{ what: 'lines' }]);
     expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
   });
+
+  test('stops writes where the commit that the branch names is gone, and everything that told of it', async () => {
+    const host = await copy();
+    removeCopies(host.home);
+    rmSync(openFile(host, 'log/alpha'));
+    for (const name of ['last-heads.json', 'journal.jsonl', 'repo.git/refs/heads/view/alpha'])
+      rmSync(join(host.home, name));
+    // Twice: what the first run wrote must not read like all there ever was.
+    for (const _ of [1, 2]) expect((await repair(host)).left).toMatchObject([{ what: 'lines' }]);
+    expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+  }, 60_000);
+
+  test.each([
+    ['its journal', ['last-heads.json', 'repo.git/refs/heads/view/alpha']],
+    ['its view journal', ['last-heads.json', 'journal.jsonl']],
+  ])(
+    'shows in %s where an old branch is put back and last-heads.json is lost',
+    { timeout: 60_000 },
+    async (_, gone) => {
+      const host = await copy();
+      for (const name of gone) rmSync(join(host.home, name));
+      writeFileSync(branch(host), `${git(host, 'rev-parse', 'log/alpha~2')}\n`);
+      rmSync(join(host.home, 'state.sqlite'));
+      const heads = async (): Promise<unknown> => {
+        const { stdout } = await host.ctl('doctor', '--json');
+        return (JSON.parse(stdout) as Repaired).checks.find(({ name }) => name === 'last heads');
+      };
+      expect(await heads()).toMatchObject({ ok: false });
+      // Twice: who looks first must not write down that this is all there is.
+      for (const n of [1, 2])
+        expect(await host.refused(1, ['lesson', `lesson/x${n}`, 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+      await requireSound(host, await repair(host));
+    },
+  );
 });
 
 describe('the home', () => {
@@ -228,6 +272,14 @@ describe('the home', () => {
     expect(refused).toMatchObject({ code: 'HOME_LOCKED', hint: expect.stringContaining('stop memd') as unknown });
     await host.stop();
     await requireSound(host, await repair(host));
+  });
+
+  test('is not repaired beside a memd whose lock file is gone', { timeout: 60_000 }, async () => {
+    const host = await copy();
+    await host.start();
+    rmSync(join(host.home, 'memd.lock'));
+    expect(await host.refused(1, ['doctor', '--repair'])).toMatchObject({ code: 'HOME_LOCKED' });
+    await host.stop();
   });
 
   test(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { editedViews } from '../../daemon/queries/view-edits.ts';
 import { runOrdinary } from '../../store/git/porcelain.ts';
 import { openRepository } from '../../store/git/repository.ts';
+import { readSeenHeads } from '../../daemon/beliefs/own-word.ts';
 import { viewProblem } from '../../daemon/queries/verify-views.ts';
 import { checkLastHead, checkLastTrust, readLastHeads, viewRewound } from '../../store/notes/last-heads.ts';
 import { readNewestViewLine } from '../../store/logs/view-journal.ts';
@@ -62,10 +63,11 @@ const lastHeads: Check = {
   name: 'last heads',
   inHome: true,
   look: async (room) => {
-    const { heads, state } = readLastHeads(room.home);
-    if (state !== 'read')
-      return fine(`last-heads.json is ${state}: it is written again, and until then nothing is compared`);
     const snapshot = await room.snapshot();
+    const { home } = room;
+    const member = snapshot.trust.charter.hosts.get(room.identity().host);
+    const opened = openRepository(home.repository);
+    const { heads, state } = await readSeenHeads({ home, repository: opened, member, meshId: snapshot.mesh });
     const now = new Map(snapshot.logs.map((log) => [log.host, log]));
     for (const [host, last] of Object.entries(heads.logs)) {
       const log = now.get(host);
@@ -77,6 +79,8 @@ const lastHeads: Check = {
     }
     const { oid, filesEver } = snapshot.trust;
     checkLastTrust(heads.trust, { oid: oid === '' ? null : oid, ops: filesEver });
+    if (state !== 'read')
+      return fine(`last-heads.json is ${state}: it is written again, and until then only the own log is compared`);
     return fine('no branch says less than it did');
   },
 };

@@ -47,10 +47,15 @@ export async function prepareHome(options: RestoreInto): Promise<void> {
   const before = identityIn(options.home);
   const host = before?.host ?? options.host;
   if (host === undefined)
-    throw unusable(
-      `${options.home} has no keys, and nobody said which host it is to be`,
-      'put keys/ of the backed up host there first; or --host NAME makes an archive that a signer can make a host',
-    );
+    throw existsSync(homePaths(options.home).hostKey)
+      ? unusable(
+          `${options.home} has keys and no keys/identity.json, so nobody said which host it is`,
+          'put keys/identity.json of the backed up host there too; or say whose the keys are: --host NAME',
+        )
+      : unusable(
+          `${options.home} has no keys, and nobody said which host it is to be`,
+          'put keys/ of the backed up host there first; or --host NAME makes an archive that a signer can make a host',
+        );
   requireHostName(host);
   const mesh = await meshOf(options, before);
   const { ops } = backupOps(options);

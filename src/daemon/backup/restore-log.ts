@@ -8,8 +8,12 @@ import type { CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
 import { readOurLine } from '../../mesh/fork-branch.ts';
 import { keepBranch } from '../../store/logs/fork-branches.ts';
+import { isOperatingError } from '../../store/errors.ts';
+import { logRef, readRef } from '../../store/git/refs.ts';
+import type { Repository } from '../../store/git/repository.ts';
 import { restoreLog } from '../../store/logs/log-restore.ts';
 import { openLogWriter } from '../../store/logs/log-writer.ts';
+import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
 import { vouchedOnly } from '../beliefs/log-book.ts';
 import { backupLines, type Backup, type BackupRemark } from './read-backup.ts';
@@ -59,13 +63,42 @@ export async function restoreOneLog(
     if (fresh.length > 0 && !dryRun) await extend(engine, name, fresh);
     return { new: fresh.length, unchanged, mended: false, remarks };
   }
-  const lost = Math.max(damaged.held, known, name === engine.identity.host ? beliefs.seenOfOwn() : 0) - lines.length;
-  if (lost > 0) {
-    const why = `the copy here is damaged at line ${damaged.seq}; the backup is ${lost} lines too short to take its place`;
-    return { new: 0, unchanged, mended: false, remarks: [...remarks, { what: `log ${name}`, why }] };
+  const why = whyNotWhole(engine, name, { lines, held: Math.max(damaged.held, known) });
+  if (why !== undefined) {
+    const told = `the copy here is damaged at line ${damaged.seq}, and ${why}: stop memd, then memctl doctor --repair; then import again`;
+    return { new: 0, unchanged, mended: false, remarks: [...remarks, { what: `log ${name}`, why: told }] };
   }
   if (!dryRun) await mend(engine, name, { lines, fresh });
   return { new: fresh.length, unchanged, mended: true, remarks };
+}
+
+/**
+ * Why these lines must not take the place of a damaged copy; undefined when they are all that it held. How much that was is not
+ * told by what can still be read of it, but by what this home last saw: good lines may stand behind the damage.
+ */
+function whyNotWhole(
+  { beliefs, identity, repository }: Engine,
+  host: string,
+  { lines, held }: { readonly lines: readonly VerifiedLine[]; readonly held: number },
+): string | undefined {
+  const last = beliefs.lastOf(host);
+  const short = Math.max(held, last?.seq ?? 0) - lines.length;
+  if (short > 0) return `the backup is ${counted(short, 'line')} too short to take its place`;
+  const branch = branchCommit(repository, host);
+  // A commit that was not seen may hold more than what was; of its own log nobody else may know it.
+  const isKnown = last !== undefined && (host !== identity.host || branch === '' || branch === last.oid);
+  if (isKnown && lines[last.seq - 1]?.link === last.link) return undefined;
+  return 'nothing says that the backup holds all of it';
+}
+
+/** The commit that the branch of a log names; '' when it names none. */
+function branchCommit(repository: Repository, host: string): string {
+  try {
+    return readRef(repository, logRef(host)) ?? '';
+  } catch (error) {
+    if (isOperatingError(error, 'REF_DAMAGED')) return '';
+    throw error;
+  }
 }
 
 type RawLine = string | Uint8Array;

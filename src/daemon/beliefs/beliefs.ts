@@ -13,15 +13,16 @@ import type { StateDatabase } from '../../store/database/database.ts';
 import type { OperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
-import type { LastView } from '../../store/notes/last-heads.ts';
+import type { LastHead, LastView } from '../../store/notes/last-heads.ts';
 import { commitOf, commitsOnDisk } from './commits-on-disk.ts';
 import { openDerived, type Derived, type DerivedInputs, type NewFile } from './derived.ts';
 import { writeSomewhere } from './database-place.ts';
-import type { StoredTips } from './fold-rows.ts';
-import { openHeadsKeeper, type HeadsKeeper, type HeldLogs } from './heads-keeper.ts';
+import { logsIn, type StoredTips } from './fold-rows.ts';
+import { openHeadsKeeper, type HeadsKeeper } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
 import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
 import { createSettler, type Settler } from './settler.ts';
+import type { OwnWord } from './own-word.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 
 export interface BeliefsOptions {
@@ -34,6 +35,8 @@ export interface BeliefsOptions {
   readonly daemon: boolean;
   /** Newest line of this host's view journal, as far as it is known. */
   readonly viewTip?: () => LastView | undefined;
+  /** What this host signed about its own log, where `last-heads.json` says nothing. */
+  readonly ownWord?: OwnWord | undefined;
   readonly log: Logger | undefined;
   readonly progress: (text: string) => void;
 }
@@ -64,6 +67,8 @@ export interface Beliefs {
   readonly trustFault: () => OperatingError | undefined;
   /** Lines of the own log that this host once held, as far as its present key signed the last of them. */
   readonly seenOfOwn: () => number;
+  /** The last line of a log that this host saw; undefined when it is not known. */
+  readonly lastOf: (log: string) => LastHead | undefined;
   /** The same for every branch. A peer's log comes back from peers, and meanwhile this host may write its own. */
   readonly headsFaults: () => readonly OperatingError[];
   /** What else a person should hear of this home. */
@@ -103,7 +108,7 @@ export type FoldListener = (subjects: Iterable<string> | 'all') => void;
 export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, host, repository, trust, daemon, log, progress } = options;
   const derived = openDerived(home, repository, log);
-  const heads = openHeadsKeeper(home, options.viewTip);
+  const heads = openHeadsKeeper(home, options.viewTip, options.ownWord);
   const listeners: FoldListener[] = [];
   const tell: FoldListener = (subjects) => {
     for (const listener of listeners) listener(subjects);
@@ -159,9 +164,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       return derived.database();
     },
     ...headsFaultsOf(headsFaults, host),
-    seenOfOwn: () => heads.seen(host, trust()),
-    notes: () => heads.notes(),
-    lastView: () => heads.lastView(),
+    ...lastSeenOf(heads, host, trust),
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
     viewCache: (audience) => derived.viewCache(audience),
@@ -186,6 +189,19 @@ function headsFaultsOf(
     headsFault: () => faults().get('') ?? faults().get(host),
     trustFault: () => faults().get(''),
     headsFaults: () => [...faults().values()],
+  };
+}
+
+function lastSeenOf(
+  heads: HeadsKeeper,
+  host: string,
+  trust: () => TrustState,
+): Pick<Beliefs, 'seenOfOwn' | 'lastOf' | 'notes' | 'lastView'> {
+  return {
+    seenOfOwn: () => heads.seen(host, trust()),
+    lastOf: (log) => heads.lastOf(log, trust()),
+    notes: heads.notes,
+    lastView: heads.lastView,
   };
 }
 
@@ -364,18 +380,6 @@ function printLogRules(host: CharterHost | undefined): string {
   const { spans = [], pins = [], end = null } = host ?? {};
   const keys = spans.map(({ key, from, upto }) => [...key, from, upto]);
   return JSON.stringify([keys, pins.map(({ seq, link }) => [seq, link]), end]);
-}
-
-/** The logs as the database has them: the same as the book while it is up to date. */
-function logsIn(database: StateDatabase): HeldLogs {
-  const meta = database.meta();
-  const oids = new Map(JSON.parse(meta['oids'] ?? '[]') as [string, string][]);
-  const tips = JSON.parse(meta['tips'] ?? '{}') as StoredTips;
-  return {
-    oids: () => Object.fromEntries(oids),
-    tip: (log) => (tips[log] === undefined ? undefined : { ...tips[log], oid: oids.get(log) ?? '' }),
-    linkAt: (log, seq) => database.linesOfLog(log, { from: seq, limit: 1 })[0]?.link,
-  };
 }
 
 function tipsIn(book: LogBook): StoredTips {

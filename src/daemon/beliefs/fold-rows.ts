@@ -1,9 +1,11 @@
-/** What the fold says, as rows of the derived database. Pure. */
+/** What the fold says, as rows of the derived database, and the logs as those rows have them. */
 import { scopeOf } from '../../core/event.ts';
 import { eventsOf, eventView, readState, recordsOf, type Fold } from '../../core/fold/fold.ts';
 import { reportKey, type Alarm, type EventView, type SubjectRecord } from '../../core/fold/state.ts';
 import type { Line } from '../../core/line.ts';
+import type { StateDatabase } from '../../store/database/database.ts';
 import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database/database-rows.ts';
+import type { HeldLogs } from './heads-keeper.ts';
 
 /** Row of an event. Everything but id, body and subject is display of what the fold decided. */
 export function eventRow(view: EventView): EventRow {
@@ -76,4 +78,16 @@ export function* recordRows(fold: Fold, subjects: Iterable<string>): Generator<R
 
 export function alarmRows(fold: Fold): AlarmRow[] {
   return [...readState(fold).alarms.values()].map(alarmRow);
+}
+
+/** The logs as the database has them: the same as the book while it is up to date. */
+export function logsIn(database: StateDatabase): HeldLogs {
+  const meta = database.meta();
+  const oids = new Map(JSON.parse(meta['oids'] ?? '[]') as [string, string][]);
+  const tips = JSON.parse(meta['tips'] ?? '{}') as StoredTips;
+  return {
+    oids: () => Object.fromEntries(oids),
+    tip: (log) => (tips[log] === undefined ? undefined : { ...tips[log], oid: oids.get(log) ?? '' }),
+    linkAt: (log, seq) => database.linesOfLog(log, { from: seq, limit: 1 })[0]?.link,
+  };
 }

@@ -17,6 +17,7 @@ import {
   type LastView,
 } from '../../store/notes/last-heads.ts';
 import type { LogBook } from './log-book.ts';
+import { withOwnWord, type OwnWord } from './own-word.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 
 /** What is held of every log now: as the book has it, or the database that is up to date. */
@@ -30,6 +31,8 @@ export interface HeadsKeeper {
   readonly faults: (held: HeldLogs, trust: TrustState) => ReadonlyMap<string, OperatingError>;
   /** Lines of a log that this host once held; 0 when the charter says that they were never that host's. */
   readonly seen: (host: string, trust: TrustState) => number;
+  /** The last line of a log that this host saw, unless the charter says that it never was that host's. */
+  readonly lastOf: (host: string, trust: TrustState) => LastHead | undefined;
   /** Why what was last seen is not known, or will not be: the file could not be read, now or earlier, or not written. */
   readonly notes: () => readonly { readonly kind: string; readonly detail: string }[];
   /** Newest line of this host's view journal when this host last looked. */
@@ -41,10 +44,17 @@ export interface HeadsKeeper {
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
-/** `view`: newest line of this host's journal, as far as it is known. */
-export function openHeadsKeeper(home: Home, view: () => LastView | undefined = () => undefined): HeadsKeeper {
+/**
+ * `view`: newest line of this host's journal, as far as it is known. `word`: what this host signed about its own log, where
+ * the file says nothing.
+ */
+export function openHeadsKeeper(
+  home: Home,
+  view: () => LastView | undefined = () => undefined,
+  word?: OwnWord,
+): HeadsKeeper {
   const read = readLastHeads(home);
-  let last = read.heads;
+  let last = withOwnWord(read.heads, word);
   const aside = damagedLastHeads(home);
   let unwritten: OperatingError | undefined;
   // Before it is written anew: whoever looks must be able to hear of it later.
@@ -68,13 +78,15 @@ export function openHeadsKeeper(home: Home, view: () => LastView | undefined = (
     }
     return found;
   };
+  const lastOf = (host: string, trust: TrustState): LastHead | undefined => {
+    const head = last.logs[host];
+    return head === undefined || isDisowned(trust, host, head) ? undefined : head;
+  };
   return {
     faults,
     lastView: () => last.view,
-    seen(host, trust) {
-      const head = last.logs[host];
-      return head === undefined || isDisowned(trust, host, head) ? 0 : head.seq;
-    },
+    seen: (host, trust) => lastOf(host, trust)?.seq ?? 0,
+    lastOf,
     notes: () => [
       ...(existsSync(aside) ? [{ kind: 'LAST_HEADS_DAMAGED', detail: damageSentence(aside) }] : []),
       ...(unwritten === undefined ? [] : [{ kind: unwritten.code, detail: unwritten.message }]),

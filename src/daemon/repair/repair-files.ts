@@ -45,18 +45,28 @@ export function repairHomeFiles(room: RepairRoom): void {
     const status = lstatSync(folder, { throwIfNoEntry: false });
     if (status !== undefined && !status.isDirectory()) aside(folder, 'is not a folder', 'and made again');
   }
-  for (const folder of [home.views, home.logs])
+  const requirePlain = (folder: string, kind: 'folder' | 'file'): void => {
     for (const name of namesIn(folder)) {
       const file = join(folder, name);
       const status = lstatSync(file);
-      const isRight = folder === home.views ? status.isDirectory() : status.isFile();
-      if (!isRight) aside(file, `is not a plain ${folder === home.views ? 'folder' : 'file'}`, 'and made again');
+      const isRight = kind === 'folder' ? status.isDirectory() : status.isFile();
+      if (!isRight) aside(file, `is not a plain ${kind}`, 'and made again');
     }
+  };
+  requirePlain(home.logs, 'file');
+  requirePlain(home.views, 'folder');
+  for (const name of namesIn(home.views)) requirePlain(join(home.views, name), 'file');
   const files = [
     home.lastHeads,
     home.peerMemory,
     home.purged,
     home.fineJournal,
+    `${home.fineJournal}.1`,
+    `${home.hooksLog}.1`,
+    `${home.injected}.1`,
+    home.marker,
+    home.maintenance,
+    home.exports,
     home.injected,
     home.hooksLog,
     home.lockNote,

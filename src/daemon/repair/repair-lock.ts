@@ -10,6 +10,14 @@ const socketMs = 2_000;
 
 /** Errors: `HOME_LOCKED` while a memd runs, or another command is at work; `HOME_LOCK_DAMAGED` where nothing is proved. */
 export async function lockForRepair(room: RepairRoom): Promise<HomeLock> {
+  const lock = await takeLock(room);
+  if (!(await answers(room))) return lock;
+  lock.release();
+  // What it holds has been removed, or moved, under it.
+  throw inUse(new OperatingError('HOME_LOCKED', `a memd runs on ${room.home.dir}, and its lock file is gone`));
+}
+
+async function takeLock(room: RepairRoom): Promise<HomeLock> {
   const { home, now } = room;
   const take = (): HomeLock => lockHome(home, { program: 'memctl', now });
   try {
@@ -32,6 +40,7 @@ async function answers({ home }: RepairRoom): Promise<boolean> {
 }
 
 function inUse(error: OperatingError): OperatingError {
-  const hint = `a repair needs the home for itself: stop memd (systemctl --user stop memd, or as it was started), then try again; ${error.hint}`;
+  const stop = 'stop memd (systemctl --user stop memd, or as it was started), then try again';
+  const hint = `a repair needs the home for itself: ${stop}${error.hint === '' ? '' : `; ${error.hint}`}`;
   return new OperatingError('HOME_LOCKED', error.message, { hint, cause: error });
 }

@@ -12,7 +12,7 @@ import { splitLines } from '../../core/segments.ts';
 import { isWhole, listCommits, tipsOf, type BranchCommit } from '../../store/git/branch-commits.ts';
 import { openReader } from '../../store/git/reader.ts';
 import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
-import type { LastHead } from '../../store/notes/last-heads.ts';
+import { unknownCommit, type LastHead } from '../../store/notes/last-heads.ts';
 import { restoreCommit, writeTree, writeWholeCommit } from '../../store/logs/log-salvage.ts';
 import { readPlainCopy } from '../../store/logs/plain-copies.ts';
 import { isSettled } from '../beliefs/heads-keeper.ts';
@@ -181,16 +181,17 @@ function judge(room: RepositoryRoom, restored: Restored, known: Known): LostLine
 }
 
 /**
- * Whether nothing says that a line is lost: all that was last seen is there, and either the branch could be read to its end, or
- * the very commit that it named is whole again or is the one that was last seen, or every object that was damaged is here again.
- * (Objects are durable before a branch names them: then the longest that was found is all there ever was.) A branch that names
- * nothing rests on what was last seen, or on what every peer says, as a home from a backup does.
+ * Whether nothing says that a line is lost: all that was last seen is there, and the branch could be read to its end, or the very
+ * commit that it named is whole again or is the one that was last seen. What peers hold is no proof of the contrary: lines that
+ * were never fetched may have stood in that commit. A branch that names nothing rests on every damaged object being here again
+ * (they are durable before a branch names them: then the longest that was found is all there ever was), on what was last seen,
+ * or on what every peer says, as a home from a backup does.
  */
 function isSure({ fault, lines, oid, seen }: Restored, { allFound, allAsked }: Known): boolean {
-  if (seen?.link === unknownLink) return allAsked || oid === seen.oid;
+  if (seen?.link === unknownLink) return oid === seen.oid || (seen.oid === unknownCommit && allAsked);
   if (seen !== undefined && lines[seen.seq - 1]?.link !== seen.link) return false;
-  if (!fault.torn || allFound) return true;
-  if (fault.oid === '') return seen !== undefined || allAsked;
+  if (!fault.torn) return true;
+  if (fault.oid === '') return allFound || seen !== undefined || allAsked;
   return oid === fault.oid || seen?.oid === fault.oid;
 }
 

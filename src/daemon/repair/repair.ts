@@ -12,8 +12,9 @@ import { isWhole } from '../../store/git/branch-commits.ts';
 import { openRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home/home.ts';
 import { readKeys } from '../../store/home/keys.ts';
-import { readLastHeads, writeLastHeads } from '../../store/notes/last-heads.ts';
+import { readLastHeads, unknownCommit, writeLastHeads, type LastHeads } from '../../store/notes/last-heads.ts';
 import { sweepHome } from '../../store/home/sweep.ts';
+import { readSeenHeads } from '../beliefs/own-word.ts';
 import { counted } from '../counted.ts';
 import { describeError } from '../describe-error.ts';
 import { openEngine, type Engine } from '../engine.ts';
@@ -91,12 +92,14 @@ function readOrLeave<T>({ leave }: RepairRoom, what: string, read: () => T): T |
 async function repairBranches(room: RepositoryRoom, self: Member): Promise<boolean> {
   const trust = await repairTrust(room, self);
   if (trust === undefined) return false;
-  const { heads } = readLastHeads(room.home);
+  const { home, repository } = room;
+  const member = trust.charter.hosts.get(self.host);
+  const { heads } = await readSeenHeads({ home, repository, member, meshId: self.mesh });
   const peers = openAskedPeers(room, trust.charter, self.host);
   try {
     const lost = await repairLogs({ room, trust, self: self.host, peers, last: heads.logs });
     const own = lost.find(({ host }) => host === self.host);
-    if (own !== undefined) await noteLoss(room, own);
+    if (own !== undefined) await noteLoss(room, heads, own);
     else await forgetLoss(room, self.host);
   } finally {
     peers.close();
@@ -105,18 +108,15 @@ async function repairBranches(room: RepositoryRoom, self: Member): Promise<boole
   return true;
 }
 
-const unknownOid = '0'.repeat(40);
-
 /**
  * What may be lost of the own log must stop the writes of every later process, as if `last-heads.json` had seen it: a line that
  * takes the number of a lost one would fork the log.
  */
-async function noteLoss({ home }: RepairRoom, { host, oid, from }: LostLines): Promise<void> {
-  const { heads } = readLastHeads(home);
+async function noteLoss({ home }: RepairRoom, heads: LastHeads, { host, oid, from }: LostLines): Promise<void> {
   const seen = heads.logs[host];
-  if (seen !== undefined && seen.seq >= from) return;
-  const lost = { oid: oid === '' ? unknownOid : oid, seq: from, link: unknownLink };
-  await writeLastHeads(home, { ...heads, logs: { ...heads.logs, [host]: lost } });
+  const lost = { oid: oid === '' ? unknownCommit : oid, seq: from, link: unknownLink };
+  const said = seen !== undefined && seen.seq >= from ? seen : lost;
+  await writeLastHeads(home, { ...heads, logs: { ...heads.logs, [host]: said } });
 }
 
 /** An earlier repair could not tell, and now every peer has said what it holds. */
@@ -133,6 +133,8 @@ async function bringUp(room: RepairRoom): Promise<boolean> {
   try {
     const { home, config, progress, offline } = room;
     engine = await openEngine({ home: home.dir, daemon: false, progress, ...(config === undefined ? {} : { config }) });
+    // What is here of the journals says where those of peers follow.
+    await engine.journal.load();
     const outcomes = offline ? [] : await engine.peers.cycle({ views: true });
     const brought = outcomes.flatMap(({ peer, newEvents }) =>
       newEvents > 0 ? `${counted(newEvents, 'line')} from ${peer}` : [],
@@ -194,6 +196,8 @@ async function acceptLoss(room: RepairRoom): Promise<void> {
   const { home } = room;
   const { host } = readIdentity(home);
   room.aside.moveAside(home.lastHeads, 'what it saw and nobody holds is given up');
+  // Not left out: then the journals of this host would say again what is given up.
+  await writeLastHeads(home, { logs: {}, trust: null });
   const oid = commitOf(home.repository, host);
   if (oid === undefined || (oid !== null && !(await isWhole(openRepository(home.repository), oid))))
     room.aside.moveAside(`${home.repository}/${logRef(host)}`, 'no line of it was found');

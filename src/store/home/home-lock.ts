@@ -83,6 +83,8 @@ export async function lockHomeSoon(
 const lockPollMs = 50;
 
 function openLockFile(home: Home): Database.Database {
+  // Through a link a file outside of the home would be locked, and its mode changed.
+  if (fs.lstatSync(home.lock, { throwIfNoEntry: false })?.isFile() === false) throw lockDamaged(home);
   try {
     return new Database(home.lock, { timeout: 0 });
   } catch (error) {
@@ -100,13 +102,15 @@ function lockError(error: unknown, home: Home): OperatingError {
       hint: owner === undefined ? 'stop it, or wait for it' : `wait for it, or stop it: kill ${owner.pid}`,
     });
   }
-  if (code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT') {
-    return new OperatingError('HOME_LOCK_DAMAGED', `${home.lock} is not a lock file of memd`, {
-      cause: error,
-      hint: `make sure that no memd runs, then remove it: rm ${home.lock}`,
-    });
-  }
+  if (code === 'SQLITE_NOTADB' || code === 'SQLITE_CORRUPT') return lockDamaged(home, error);
   return diskError(error, 'lock', home.lock);
+}
+
+function lockDamaged(home: Home, cause?: unknown): OperatingError {
+  return new OperatingError('HOME_LOCK_DAMAGED', `${home.lock} is not a lock file of memd`, {
+    cause,
+    hint: 'make sure that no memd runs, then memctl doctor --repair moves it aside',
+  });
 }
 
 function writeNote(home: Home, owner: LockOwner): void {

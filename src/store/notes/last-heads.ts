@@ -42,6 +42,9 @@ export interface CurrentLog {
   linkAt(seq: number): string | undefined;
 }
 
+/** In the place of a commit that nobody knows: no commit has this id. */
+export const unknownCommit: string = '0'.repeat(40);
+
 const nothing: LastHeads = { logs: {}, trust: null };
 
 /**
@@ -121,7 +124,8 @@ export async function writeLastHeads(home: Home, heads: LastHeads, disk: Disk = 
  */
 export function checkLastHead(host: string, last: LastHead | undefined, current: CurrentLog): void {
   if (last === undefined || last.oid === current.oid) return;
-  const was = `line ${last.seq} (link ${last.link.slice(0, 12)}, commit ${last.oid.slice(0, 12)})`;
+  const commit = last.oid === unknownCommit ? '' : `, commit ${last.oid.slice(0, 12)}`;
+  const was = `line ${last.seq} (link ${last.link.slice(0, 12)}${commit})`;
   if (current.oid === null) throw rewound(host, `the branch is gone; it was last seen at ${was}`);
   if (current.oid === '') throw rewound(host, `the branch file cannot be read; it was last seen at ${was}`);
   if (current.lines < last.seq)

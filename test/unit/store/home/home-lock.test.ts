@@ -101,6 +101,20 @@ describe('home lock', () => {
     expect(fs.existsSync(home.lock)).toBe(true);
   });
 
+  test('a folder or a link in its place is named; nothing behind a link is touched', () => {
+    const home = temporaryHome();
+    const outside = `${home.dir}.outside`;
+    fs.writeFileSync(outside, '', { mode: 0o644 });
+    fs.symlinkSync(outside, home.lock);
+    const damaged = expect.objectContaining({ code: 'HOME_LOCK_DAMAGED' }) as unknown;
+    expect(() => lockHome(home, options)).toThrow(damaged);
+    expect(fs.statSync(outside).mode & 0o777).toBe(0o644);
+    fs.rmSync(outside);
+    fs.rmSync(home.lock);
+    fs.mkdirSync(home.lock);
+    expect(() => lockHome(home, options)).toThrow(damaged);
+  });
+
   test('a note that is nonsense does not hide that the home is locked', () => {
     const home = temporaryHome();
     const lock = lockHome(home, options);

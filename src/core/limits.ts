@@ -269,6 +269,13 @@ export const bulkDeadlineMs = 600_000;
 
 /** git fsck and git repack over a repository of millions of events. */
 export const maintenanceDeadlineMs = 1_800_000;
+
+/** A repair asks git for the names of all objects: about 60 bytes for each of some millions. */
+export const objectListBytesMax: number = 512 * 1_048_576;
+
+/** A repair reads no larger object: the largest that this program writes is far smaller, and what inflates to more is none of ours. */
+export const anyObjectBytesMax: number = 64 * 1_048_576;
+
 /**
  * Maintenance. Commits of one pack: git holds all its objects in memory, and so many commits of one line are 100 000 objects.
  * A pack that grows is flushed every so often: then no append waits for the flush of more than a few MB.

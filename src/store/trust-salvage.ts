@@ -2,15 +2,13 @@
 
 import { commitBytesMax, maintenanceDeadlineMs, trustFilesMax, trustOpBytesMax } from '../core/limits.ts';
 import { decodeUtf8 } from '../crypto/text.ts';
-import { runChild } from './child.ts';
 import { decodeCommit, decodeTree } from './git/object-id.ts';
+import { listObjects } from './git/object-list.ts';
 import { openReader, type ObjectReader } from './git/reader.ts';
-import { gitRequest, type Repository } from './git/repository.ts';
+import type { Repository } from './git/repository.ts';
 
 /** Objects read at a time. */
 const objectsAtATime = 256;
-/** One line of 60 bytes for each of some millions of objects. */
-const listBytesMax = 512 * 1_048_576;
 const treeBytesMax = trustFilesMax * 97;
 
 /** Texts that may be ops, from the trees of these commits; what cannot be read is passed over. */
@@ -29,20 +27,11 @@ export async function salvageOps(repository: Repository, commits: readonly strin
 
 /** The same from every blob that is small enough: for a branch of which no folder is left. */
 export async function salvageAllOps(repository: Repository): Promise<readonly string[]> {
-  const format = '%(objecttype) %(objectname) %(objectsize)';
-  const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`];
-  const call = { args, outputBytesMax: listBytesMax, deadlineMs: maintenanceDeadlineMs };
-  const { stdout } = await runChild(gitRequest(repository, call));
-  const small = stdout
-    .toString('latin1')
-    .split('\n')
-    .flatMap((line) => {
-      const [, oid, bytes] = /^blob ([0-9a-f]{40}) (\d+)$/.exec(line) ?? [];
-      return oid !== undefined && Number(bytes) <= trustOpBytesMax + 1 ? oid : [];
-    });
+  const bytesMax = trustOpBytesMax + 1;
+  const small = await listObjects(repository, ({ type, bytes }) => type === 'blob' && bytes <= bytesMax);
   const reader = openReader(repository, { deadlineMs: maintenanceDeadlineMs });
   try {
-    return textsOf(await readGood(reader, small, 'blob', trustOpBytesMax + 1));
+    return textsOf(await readGood(reader, small, 'blob', bytesMax));
   } finally {
     await reader.close();
   }

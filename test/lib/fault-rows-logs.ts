@@ -16,7 +16,7 @@ import { initRepository, openRepository, runGit, type Repository } from '../../s
 import { salvagePack } from '../../src/store/git/salvage.ts';
 import { openReader } from '../../src/store/git/reader.ts';
 import type { Home } from '../../src/store/home/home.ts';
-import { restoreLog } from '../../src/store/logs/log-restore.ts';
+import { restoreLog } from '../../src/store/logs/log-salvage.ts';
 import { cutLog, rewriteLog } from '../../src/store/logs/log-rewrite.ts';
 import { createLogStore, readLog } from '../../src/store/logs/log-store.ts';
 import { addTrustOps, readTrust } from '../../src/store/trust-store.ts';
@@ -136,7 +136,10 @@ const rewriteRows: readonly FaultRow[] = [
   {
     name: 'a log restored from lines',
     before: withLines(5),
-    write: (home) => restoreLog({ repository: repositoryOf(home), host: 'alpha', meshId: mesh }, testLines(1, 9)),
+    write: (home) => {
+      const lines = testLines(1, 9).map(({ text }) => text);
+      return restoreLog({ repository: repositoryOf(home), host: 'alpha', meshId: mesh, lines });
+    },
     find: linesAre(5, 9),
     durable: true,
     step: 2,

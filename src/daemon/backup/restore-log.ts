@@ -11,7 +11,7 @@ import { keepBranch } from '../../store/logs/fork-branches.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import { restoreLog } from '../../store/logs/log-restore.ts';
+import { restoreLog } from '../../store/logs/log-salvage.ts';
 import { openLogWriter } from '../../store/logs/log-writer.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
@@ -213,6 +213,6 @@ async function mend(
   host: string,
   { lines, fresh }: { readonly lines: readonly VerifiedLine[]; readonly fresh: readonly VerifiedLine[] },
 ): Promise<void> {
-  const oid = await restoreLog({ repository, host, meshId }, lines);
+  const oid = await restoreLog({ repository, host, meshId, lines: lines.map(({ text }) => text) });
   await beliefs.mend(host, fresh, oid);
 }

@@ -4,6 +4,7 @@ import { commitBytesMax, maintenanceDeadlineMs } from '../../core/limits.ts';
 import { runChild } from '../child.ts';
 import { isOperatingError } from '../errors.ts';
 import { decodeCommit } from './object-id.ts';
+import { listObjects } from './object-list.ts';
 import { openReader } from './reader.ts';
 import { gitRequest, type Repository } from './repository.ts';
 
@@ -18,18 +19,10 @@ export interface BranchCommit {
 
 /** Commits read at a time. */
 const commitsAtATime = 1_024;
-/** One line of 48 bytes for each of some millions of objects. */
-const listBytesMax = 512 * 1_048_576;
 
 /** Every readable commit of the object store. Errors: as `runChild`. */
 export async function listCommits(repository: Repository): Promise<readonly BranchCommit[]> {
-  const args = ['cat-file', '--batch-all-objects', '--unordered', '--batch-check=%(objecttype) %(objectname)'];
-  const call = { args, outputBytesMax: listBytesMax, deadlineMs: maintenanceDeadlineMs };
-  const { stdout } = await runChild(gitRequest(repository, call));
-  const oids = stdout
-    .toString('latin1')
-    .split('\n')
-    .flatMap((line) => /^commit ([0-9a-f]{40})$/.exec(line)?.[1] ?? []);
+  const oids = await listObjects(repository, ({ type }) => type === 'commit');
   const found: BranchCommit[] = [];
   const reader = openReader(repository, { deadlineMs: maintenanceDeadlineMs });
   try {

@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { inflateSync } from 'node:zlib';
+import { anyObjectBytesMax } from '../../core/limits.ts';
 import { systemCode } from '../errors.ts';
 import { objectId } from './object-id.ts';
 import type { Repository } from './repository.ts';
@@ -19,8 +20,6 @@ export interface DamagedObjectFile {
   readonly why: string;
 }
 
-/** The largest object that this program writes is far smaller; a file that inflates to more is none of ours. */
-const looseBytesMax = 64 * 1_048_576;
 /** Files looked into between two turns of the event loop. */
 const filesAtATime = 64;
 const hashBytes = 20;
@@ -51,7 +50,7 @@ function looseFault(file: string, oid: string): string | undefined {
   if (!status.isFile()) return 'is not a plain file';
   if (status.size === 0) return 'is empty';
   try {
-    const full = inflateSync(fs.readFileSync(file), { maxOutputLength: looseBytesMax });
+    const full = inflateSync(fs.readFileSync(file), { maxOutputLength: anyObjectBytesMax });
     const end = full.indexOf(0);
     const header = /^([a-z]{3,6}) (\d{1,15})$/.exec(end < 0 ? '' : full.toString('latin1', 0, end));
     const content = full.subarray(end + 1);

@@ -5,7 +5,7 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { maintenanceDeadlineMs } from '../../core/limits.ts';
+import { anyObjectBytesMax, maintenanceDeadlineMs, objectListBytesMax } from '../../core/limits.ts';
 import { runChild } from '../child.ts';
 import { syncDirectories } from '../disk.ts';
 import { isOperatingError } from '../errors.ts';
@@ -16,10 +16,6 @@ import { gitRequest, runGit, type ObjectView, type Repository } from './reposito
 
 /** Objects read, and written, at a time. */
 const objectsAtATime = 64;
-/** Larger than any object that this program writes. */
-const objectBytesMax = 64 * 1_048_576;
-/** Names of every object of the largest pack: 41 bytes each. */
-const listBytesMax = 512 * 1_048_576;
 const objectTypes: readonly ObjectType[] = ['blob', 'tree', 'commit'];
 
 /** Makes the index of a sound pack again; durable on return. Errors: as `runGit`. */
@@ -56,7 +52,7 @@ export async function salvagePack(
 
 async function namesOf(repository: Repository, index: string): Promise<string[]> {
   const input = fs.readFileSync(index);
-  const request = gitRequest(repository, { args: ['show-index'], input, outputBytesMax: listBytesMax });
+  const request = gitRequest(repository, { args: ['show-index'], input, outputBytesMax: objectListBytesMax });
   const { stdout } = await runChild(request);
   return stdout
     .toString('latin1')
@@ -98,7 +94,7 @@ async function readGood(view: ObjectView, oids: readonly string[]): Promise<Enco
   try {
     let left = oids;
     for (const type of objectTypes) {
-      const answers = await reader.read(left, { type, bytesMax: objectBytesMax });
+      const answers = await reader.read(left, { type, bytesMax: anyObjectBytesMax });
       for (const answer of answers) if (answer.ok) good.push(encodeObject(type, answer.content));
       left = answers.flatMap((answer) => (!answer.ok && answer.code === 'WRONG_TYPE' ? answer.oid : []));
     }

@@ -5,15 +5,14 @@
  */
 
 import { holeOf, parseLine } from '../../core/line.ts';
-import { segmentFanout, segmentSealBytes, segmentsMax } from '../../core/limits.ts';
 import type { PurgedIds } from '../../core/log.ts';
 import { utf8Bytes } from '../../crypto/text.ts';
-import { encodeCommit, encodeObject, encodeTree, type EncodedObject } from '../git/object-id.ts';
-import { writeObjects } from '../git/objects.ts';
+import { encodeCommit } from '../git/object-id.ts';
 import { openReader, type ObjectReader } from '../git/reader.ts';
 import { compareAndSwapRef, logBranch, logRef, readRef, removeRef } from '../git/refs.ts';
 import type { ObjectView, Repository } from '../git/repository.ts';
-import { commitMessage, commitSeconds, logFull, segmentContent } from './log-append.ts';
+import { commitMessage, commitSeconds } from './log-append.ts';
+import { objectOutput, openLogTree } from './log-output.ts';
 import { logError, readLogLayout, readSegments, type LogLayout } from './log-tree.ts';
 
 /** A log and the ids that must not keep a body in it. */
@@ -33,8 +32,6 @@ export interface RewrittenLog {
 
 type RawLine = string | Uint8Array;
 
-/** Objects that are open for flushing at once. */
-const objectsAtATime = 128;
 /** A log whose last bodies are all gone is dated by the last body that is left; reading ends with the child's deadline. */
 const readDeadlineMs = 600_000;
 
@@ -142,77 +139,27 @@ export function withoutBody(
 async function writeFrom({ context, reader, layout }: OpenLog, start: Start): Promise<RewrittenLog> {
   const { repository, host } = context;
   const output = objectOutput(repository);
-  const files = layout.segments.slice(0, start.segment).map(({ oid }) => oid);
-  let [open, openBytes]: [Uint8Array[], number] = [[], 0];
+  const before = layout.segments.slice(0, start.segment).map(({ oid }) => oid);
+  const log = openLogTree(output, host, before);
   let { lines, at } = start;
   let holes = 0;
-  const seal = async (): Promise<void> => {
-    if (files.length >= segmentsMax) throw logFull(logBranch(host));
-    files.push(await output.put(encodeObject('blob', segmentContent(Buffer.alloc(0), open))));
-    [open, openBytes] = [[], 0];
-  };
   const { upto = Infinity } = start;
   for await (const part of readSegments(reader, layout, start.segment)) {
     if (!part.ok) throw logError(host, part);
     if (lines >= upto) break;
     for (const given of part.value.lines.slice(0, upto - lines)) {
       const kept = withoutBody(context, given);
-      const bytes = typeof kept.line === 'string' ? utf8Bytes(kept.line) : kept.line;
-      if (openBytes >= segmentSealBytes) await seal();
-      open.push(bytes);
-      openBytes += bytes.length + 1;
+      await log.add(typeof kept.line === 'string' ? utf8Bytes(kept.line) : kept.line);
       lines += 1;
       holes += kept.hole ? 1 : 0;
       at = kept.at ?? at;
     }
   }
-  await seal();
-  const tree = await putFolders(output, files);
+  const tree = await log.end();
   const author = `memd <${host}@${context.meshId}>`;
   const seconds = commitSeconds(at === undefined ? undefined : { text: '', body: { at } });
   const message = commitMessage(logBranch(host), lines);
   const oid = await output.put(encodeCommit({ tree, parent: null, author, seconds, message }));
   await output.end();
   return { oid, lines, holes };
-}
-
-/** The folders over the files of a log, from the leaves up. @returns the root. */
-export async function putFolders(output: ObjectOutput, files: readonly string[]): Promise<string> {
-  let level: readonly string[] = files;
-  for (const leaf of [true, false, false]) {
-    const folders: string[] = [];
-    for (let start = 0; start < level.length; start += segmentFanout) {
-      const entries = level.slice(start, start + segmentFanout).map((oid, index) => ({
-        name: `${String(index).padStart(2, '0')}${leaf ? '.jsonl' : ''}`,
-        oid,
-        folder: !leaf,
-      }));
-      folders.push(await output.put(encodeTree(entries)));
-    }
-    level = folders;
-  }
-  return level[0] ?? '';
-}
-
-/** Writes objects some at a time: a log has more files than may be open. */
-export interface ObjectOutput {
-  readonly put: (object: EncodedObject) => Promise<string>;
-  readonly end: () => Promise<void>;
-}
-
-export function objectOutput(repository: Repository): ObjectOutput {
-  let waiting = new Map<string, EncodedObject>();
-  const end = async (): Promise<void> => {
-    const objects = [...waiting.values()];
-    waiting = new Map();
-    await writeObjects(repository, objects);
-  };
-  return {
-    async put(object) {
-      waiting.set(object.oid, object);
-      if (waiting.size >= objectsAtATime) await end();
-      return object.oid;
-    },
-    end,
-  };
 }

@@ -4,16 +4,15 @@
  * purge.
  */
 
-import { segmentSealBytes, segmentsMax } from '../../core/limits.ts';
 import { parseLine } from '../../core/line.ts';
+import { assert } from '../../crypto/result.ts';
 import { utf8Bytes } from '../../crypto/text.ts';
-import { encodeCommit, encodeObject, type EncodedObject } from '../git/object-id.ts';
+import { encodeCommit, type EncodedObject } from '../git/object-id.ts';
 import { writeObjects } from '../git/objects.ts';
-import { openReader } from '../git/reader.ts';
-import { logBranch } from '../git/refs.ts';
+import { compareAndSwapRef, logBranch, logRef } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
-import { commitMessage, commitSeconds, logFull, segmentContent } from './log-append.ts';
-import { putFolders, type ObjectOutput } from './log-rewrite.ts';
+import { commitMessage, commitSeconds } from './log-append.ts';
+import { missingOutput, objectOutput, openLogTree, type ObjectOutput } from './log-output.ts';
 
 /** A log and all of its lines, in order, each as it is to stand. Never none. */
 export interface LinesOfLog {
@@ -33,25 +32,28 @@ export interface EarlierCommit {
  * Writes the files and folders of these lines as far as they are not there, durably, and moves no branch. @returns the root
  * folder. Errors: `LOG_FULL`, `DISK_FAILED`, `DISK_FULL`, those of git.
  */
-export async function writeTree({ repository, host, lines }: LinesOfLog): Promise<string> {
-  const output = missingOutput(repository);
-  const files: string[] = [];
-  let [open, bytes]: [Uint8Array[], number] = [[], 0];
-  const seal = async (): Promise<void> => {
-    if (files.length >= segmentsMax) throw logFull(logBranch(host));
-    files.push(await output.put(encodeObject('blob', segmentContent(Buffer.alloc(0), open))));
-    [open, bytes] = [[], 0];
-  };
-  for (const line of lines) {
-    if (bytes >= segmentSealBytes) await seal();
-    const data = utf8Bytes(line);
-    open.push(data);
-    bytes += data.length + 1;
-  }
-  await seal();
-  const root = await putFolders(output, files);
+export async function writeTree(log: LinesOfLog): Promise<string> {
+  return writeLines(log, missingOutput(log.repository));
+}
+
+async function writeLines({ host, lines }: LinesOfLog, output: ObjectOutput): Promise<string> {
+  const tree = openLogTree(output, host);
+  for (const line of lines) await tree.add(utf8Bytes(line));
+  const root = await tree.end();
   await output.end();
   return root;
+}
+
+/**
+ * Puts a log in the place of whatever its branch says: one commit without a parent, as a purge of the same lines would leave.
+ * Every object is written, also those that are here, since the file of one may be damaged. Durable on return; a crash leaves
+ * the old branch or the new one. @returns the commit. Errors: as `writeTree`, and `REF_LOCKED`.
+ */
+export async function restoreLog(log: LinesOfLog): Promise<string> {
+  assert(log.lines.length > 0, 'a log that is restored has lines');
+  const oid = await writeWholeCommit(log, await writeLines(log, objectOutput(log.repository)));
+  await compareAndSwapRef(log.repository, { ref: logRef(log.host), expected: undefined, next: oid });
+  return oid;
 }
 
 /**
@@ -96,34 +98,4 @@ function lastTime(lines: readonly string[], meshId: string): string | undefined 
     if (line.ok && line.value.body !== null) return line.value.body.at;
   }
   return undefined;
-}
-
-/** Objects looked for, and written, at a time. */
-const objectsAtATime = 128;
-
-/** Writes only what is not there: most of a damaged log is sound, and may lie in a pack. */
-function missingOutput(repository: Repository): ObjectOutput {
-  let waiting = new Map<string, EncodedObject>();
-  const end = async (): Promise<void> => {
-    const objects = [...waiting.values()];
-    waiting = new Map();
-    const reader = openReader(repository);
-    try {
-      const there = await reader.info(objects.map(({ oid }) => oid));
-      await writeObjects(
-        repository,
-        objects.filter((_, index) => there[index] === null),
-      );
-    } finally {
-      await reader.close();
-    }
-  };
-  return {
-    async put(object) {
-      waiting.set(object.oid, object);
-      if (waiting.size >= objectsAtATime) await end();
-      return object.oid;
-    },
-    end,
-  };
 }

@@ -1,0 +1,29 @@
+/** Every object that a repository holds, reached by a branch or not. */
+
+import { maintenanceDeadlineMs, objectListBytesMax } from '../../core/limits.ts';
+import { runChild } from '../child.ts';
+import { gitRequest, type Repository } from './repository.ts';
+
+/** An object as git lists it: what it is, without having read it. */
+export interface ListedObject {
+  readonly type: string;
+  readonly bytes: number;
+}
+
+/** Ids of the objects that are wanted, in no order. Errors: as `runChild`. */
+export async function listObjects(
+  repository: Repository,
+  isWanted: (object: ListedObject) => boolean,
+): Promise<readonly string[]> {
+  const format = '%(objecttype) %(objectname) %(objectsize)';
+  const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`];
+  const call = { args, outputBytesMax: objectListBytesMax, deadlineMs: maintenanceDeadlineMs };
+  const { stdout } = await runChild(gitRequest(repository, call));
+  return stdout
+    .toString('latin1')
+    .split('\n')
+    .flatMap((line) => {
+      const [, type, oid, bytes] = /^([a-z]+) ([0-9a-f]{40}) (\d+)$/.exec(line) ?? [];
+      return type !== undefined && oid !== undefined && isWanted({ type, bytes: Number(bytes) }) ? oid : [];
+    });
+}

@@ -1,126 +1,28 @@
 /** Peers behind a real sshd: joining, fetching, watching, and everything that is refused on the way there. */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { newWorld, type Json, type World } from '../lib/memctl.ts';
-import { sshdProgram, startPlainSshd, type PlainSshd, type SshdOptions } from '../lib/plain-sshd.ts';
+import { emptyObjects, removeCopies } from '../lib/damage.ts';
+import type { World } from '../lib/memctl.ts';
+import { sshdProgram } from '../lib/plain-sshd.ts';
+import {
+  clientOptions,
+  copyOptions,
+  expectRefused,
+  fetchOne,
+  good,
+  holds,
+  isAlive,
+  lesson,
+  ownFolder,
+  pin,
+  pipesOf,
+  run,
+  startPair,
+  type Pair,
+} from '../lib/sshd-pair.ts';
 import { temporaryFolder } from '../lib/temporary.ts';
-
-interface Pair {
-  /** Behind the sshd, a mesh of two; no memd runs. */
-  readonly alpha: World;
-  /** Cannot be dialled; has not joined. */
-  readonly beta: World;
-  readonly sshd: PlainSshd;
-  readonly mesh: string;
-  readonly url: string;
-  /** What `memctl serve --authorized-keys` printed. */
-  readonly lines: readonly string[];
-}
-
-/** Alpha has added beta, and nothing of the sshd is pinned yet. */
-async function startPair(folder: string, options: Partial<SshdOptions> = {}): Promise<Pair> {
-  const sshd = await startPlainSshd({ folder: join(folder, 'sshd'), ...options });
-  const [alpha, beta] = ['alpha', 'beta'].map((name) => {
-    mkdirSync(join(folder, name));
-    return offline(newWorld(join(folder, name)));
-  }) as [World, World];
-  const made = await good(alpha, ['init', '--host', 'alpha', '--listen', '127.0.0.1:0']);
-  const requested = await good(beta, ['host', 'request', '--host', 'beta', '--listen', '127.0.0.1:0', '--address', '']);
-  await good(alpha, ['host', 'add', String(requested['line']), '--yes']);
-  const { lines } = (await good(alpha, ['serve', '--authorized-keys'])) as { lines: string[] };
-  return { alpha, beta, sshd, mesh: String(made['mesh']), url: sshd.url(), lines };
-}
-
-/** Removed by whoever asked for it. */
-function ownFolder(): string {
-  return mkdtempSync(join(realpathSync(tmpdir()), 'memd-test-'));
-}
-
-/** Peers of these tests come and go; who waits for them is tested elsewhere. */
-function offline(world: World): World {
-  (world.env as Record<string, string>)['MEMD_OFFLINE'] = '1';
-  return world;
-}
-
-async function good(world: World, args: readonly string[]): Promise<Json> {
-  const { code, value } = await world.json(args);
-  expect({ args, code, value }).toMatchObject({ code: 0 });
-  return value;
-}
-
-function pin(world: World, ...lines: readonly string[]): string {
-  const file = join(world.env['XDG_CONFIG_HOME'] ?? '', 'memd', 'known_hosts');
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, lines.join(''));
-  return file;
-}
-
-async function fetchOne(world: World): Promise<{ peer: string; state: string; new: number; reason?: string }> {
-  const { value } = await world.json(['fetch']);
-  const [peer] = value as unknown as { peer: string; state: string; new: number; reason?: string }[];
-  if (peer === undefined) throw new Error('no peer');
-  return peer;
-}
-
-const lesson = (world: World, name: string): Promise<Json> =>
-  good(world, ['lesson', `lesson/${name}`, `What is said of ${name}`]);
-
-const clientOptions = (pair: Pick<Pair, 'beta' | 'sshd'>): string[] => [
-  '-Fnone',
-  `-i${join(pair.beta.home, 'keys', 'ssh_ed25519')}`,
-  `-oUserKnownHostsFile=${pin(pair.beta, pair.sshd.knownHost())}`,
-  '-oBatchMode=yes',
-  '-oStrictHostKeyChecking=yes',
-  '-oIdentitiesOnly=yes',
-  '-oIdentityAgent=none',
-  '-oLogLevel=ERROR',
-];
-
-function run(command: string, args: readonly string[], env: Record<string, string> = {}) {
-  const { status, stdout, stderr } = spawnSync(command, [...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', GIT_CONFIG_GLOBAL: '/dev/null', ...env },
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
-  return { code: status, stdout, stderr };
-}
-
-const copyOptions = (pair: Pair): string[] => ['-q', '-P', String(pair.sshd.port), ...clientOptions(pair)];
-
-/** One line for a person, perhaps with what to do, and never a status of success. */
-function expectRefused({ code, stdout, stderr }: ReturnType<typeof run>): void {
-  expect(code).not.toBe(0);
-  expect(stdout).toBe('');
-  expect(stderr).toMatch(/^mem[a-z]+: [ -~]+\n(?: {2}next: [ -~]+\n)?(?:scp: [ -~]+\r?\n)?$/);
-}
-
-function isAlive(pid: string): boolean {
-  return existsSync(`/proc/${pid}`) && !/State:\s+Z/.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-}
-
-/** Programs that carry connections of this pair. */
-function pipesOf({ alpha, beta }: Pair): string[] {
-  const { stdout } = spawnSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' });
-  const theirs = [`${alpha.home} serve --stdio`, `UserKnownHostsFile="${beta.env['XDG_CONFIG_HOME'] ?? ''}`];
-  return stdout.split('\n').filter((line) => theirs.some((words) => line.includes(words)));
-}
-
-async function holds(world: World, name: string): Promise<void> {
-  const status = async (): Promise<unknown> => (await world.json(['recall', `lesson/${name}`])).code;
-  await expect.poll(status, { timeout: 20_000 }).toBe(0);
-}
 
 const never = '0 0 0 1 1 *';
 /** Every step is a process or several. */
@@ -191,6 +93,19 @@ describe.skipIf(sshdProgram === undefined)(
         const [there, here] = [await good(alpha, ['status']), await good(beta, ['status'])];
         expect(here['root']).toBe(there['root']);
         expect((await beta.run(['verify', '--deep'])).code).toBe(0);
+      },
+      slowMs,
+    );
+
+    test(
+      'B1: a repair asks through it for what is nowhere here any more',
+      async () => {
+        const { alpha, beta } = pair;
+        const { root } = await good(alpha, ['status']);
+        removeCopies(beta.home);
+        for (const branch of ['trust', 'log/alpha']) emptyObjects(beta.home, branch);
+        expect(await good(beta, ['doctor', '--repair'])).toMatchObject({ left: [] });
+        expect(await good(beta, ['verify', '--deep'])).toMatchObject({ ok: true, root });
       },
       slowMs,
     );

@@ -10,6 +10,7 @@ import { parseHeads } from '../../mesh/heads.ts';
 import { joinMesh } from '../../mesh/join.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { peerConnection, type PeerConnection } from '../../mesh/ssh-client.ts';
+import type { SshdAccess } from '../../mesh/system-ssh.ts';
 import { takeOver } from '../../mesh/take-over.ts';
 import { openReader } from '../../store/git/reader.ts';
 import type { ObjectView } from '../../store/git/repository.ts';
@@ -18,6 +19,7 @@ import { readLogLayout, readSegments } from '../../store/logs/log-tree.ts';
 import { readPeerMemory } from '../../store/notes/peer-memory.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import type { Identity } from '../identity.ts';
+import { sshdAccess } from '../peers/sshd-access.ts';
 import type { LineList } from './assemble.ts';
 import type { RepairRoom, RepositoryRoom } from './room.ts';
 
@@ -25,6 +27,10 @@ import type { RepairRoom, RepositoryRoom } from './room.ts';
 function knownAddresses(room: RepairRoom): readonly string[] {
   const remembered = [...readPeerMemory(room.home).values()].flatMap(({ address }) => address ?? []);
   return [...new Set([...(room.config?.peers.values() ?? []), ...remembered])];
+}
+
+function sshdOf({ home, config }: RepairRoom): SshdAccess {
+  return sshdAccess(home, config?.file);
 }
 
 /** The trust ops that the first peer to answer holds: as at a join, it must then be one of the mesh itself. None: []. */
@@ -41,7 +47,8 @@ export async function askForTrust(
     if (url === undefined) continue;
     room.progress(`asking ${url} for the trust set`);
     const own = { host, sign: sign.publicKey.text, ssh: ssh.publicKey.text, address };
-    const joined = await joinMesh({ url, mesh, own, sshKey: ssh.pem, repository: room.repository });
+    const { repository } = room;
+    const joined = await joinMesh({ url, mesh, own, sshKey: ssh.pem, sshd: sshdOf(room), repository });
     if (joined.ok) return joined.value.ops;
   }
   return [];
@@ -90,7 +97,7 @@ async function dial(room: RepairRoom, charter: Charter, name: string): Promise<P
     if (!route.ok || key === undefined) continue;
     room.progress(`asking ${name}`);
     const acceptsServerKey = (blob: Uint8Array): boolean => Buffer.from(key).equals(blob);
-    const connection = peerConnection({ route: route.value, sshKey, acceptsServerKey });
+    const connection = peerConnection({ route: route.value, sshKey, sshd: sshdOf(room), acceptsServerKey });
     const answer = await connection.run('memd heads', { bytesMax: headsBytesMax, deadlineMs: headsDeadlineMs });
     const heads = answer.ok ? parseHeads(answer.value.toString('utf8').replace(/\n$/, '')) : answer;
     if (heads.ok && heads.value.mesh === charter.meshId) return { name, connection, heads: heads.value };

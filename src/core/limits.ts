@@ -1,6 +1,7 @@
 /**
  * The maxima of the format, the fold and the mesh, with unit and reason: what is a promise, or what several files must
- * agree on. What bounds one place alone stands in that place, named. Source: docs/format.md.
+ * agree on. What bounds one place alone stands in that place, named. Long because a list of bounds is
+ * read whole. Source: docs/format.md.
  */
 
 /** Bytes of one log line without its newline. */

@@ -9,7 +9,7 @@ import type { Cli } from './context.ts';
 import { serviceStatus, uninstallService } from './service/service.ts';
 import { shellWord } from './shell-word.ts';
 
-export interface LeftJson {
+export interface LeaveJson {
   readonly left: true;
   readonly mesh: string;
   readonly host: string;
@@ -26,7 +26,7 @@ const stopMs = 10_000;
 const pollMs = 50;
 
 /** Leaves. Refuses NOT_REPLICATED unless forced, STOP_FAILED. */
-export async function leaveMesh(cli: Cli, { force }: { readonly force: boolean }): Promise<LeftJson> {
+export async function leaveMesh(cli: Cli, { force }: { readonly force: boolean }): Promise<LeaveJson> {
   const dir = cli.home();
   const home = openHome(dir);
   const status = await cli.session(async (call) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { isSlug } from '../../core/id.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
-import type { Shelf } from '../../daemon/peers/shelf.ts';
+import type { ServedHome } from '../../daemon/peers/served-home.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { parseOriginalCommand, type ServedCommand } from '../../mesh/exec-request.ts';
 import { printable } from '../../store/errors.ts';
@@ -48,9 +48,9 @@ function usage(message: string): Refusal {
 }
 
 async function printKeys(cli: Cli): Promise<void> {
-  const shelf = await open(cli);
-  const others = [...shelf.charterHosts().values()].filter(
-    ({ name, status }) => name !== shelf.host && status !== 'revoked',
+  const served = await open(cli);
+  const others = [...served.charterHosts().values()].filter(
+    ({ name, status }) => name !== served.host && status !== 'revoked',
   );
   const lines = others.map((host) => keyLine(host, cli.home()));
   cli.output.result({ lines }, () => lines);
@@ -76,25 +76,25 @@ async function serveStdio(cli: Cli, options: ServeOptions): Promise<void> {
   leave();
 }
 
-async function open(cli: Cli): Promise<Shelf> {
-  const { openShelf } = await import('../../daemon/peers/shelf.ts');
-  return openShelf(cli.home());
+async function open(cli: Cli): Promise<ServedHome> {
+  const { openServedHome } = await import('../../daemon/peers/served-home.ts');
+  return openServedHome(cli.home());
 }
 
-async function serveStock(shelf: Shelf, command: ServedCommand, options: ServeOptions): Promise<void> {
-  const peer = whoAsks(shelf, options.peer);
+async function serveStock(served: ServedHome, command: ServedCommand, options: ServeOptions): Promise<void> {
+  const peer = whoAsks(served, options.peer);
   if (peer === undefined)
     throw refused(
       'which host asks is not known here: name it in the forced command (memctl serve --stdio --peer NAME), or set ExposeAuthInfo yes in sshd_config',
     );
   const { serveStock: serve } = await import('../../daemon/peers/serve-stdio.ts');
-  process.exitCode = await serve(shelf, process, { command, peer, protocol: process.env['GIT_PROTOCOL'] });
+  process.exitCode = await serve(served, process, { command, peer, protocol: process.env['GIT_PROTOCOL'] });
   leave();
 }
 
 /** The host that the forced command names, else the one whose key sshd says it let in. */
-function whoAsks(shelf: Shelf, named: string | undefined): CharterHost | undefined {
-  const hosts = shelf.charterHosts();
+function whoAsks(served: ServedHome, named: string | undefined): CharterHost | undefined {
+  const hosts = served.charterHosts();
   if (named !== undefined) {
     const host = hosts.get(named);
     if (host === undefined) throw refused(`host ${named} is not enrolled in the mesh`);

@@ -14,13 +14,13 @@ import { serveCommand } from '../../mesh/ssh-sessions.ts';
 import { stdioChannel, type Stdio } from '../../mesh/stdio-channel.ts';
 import { socketAddress } from '../../store/home/home.ts';
 import { connectApi } from '../api/api-client.ts';
-import type { Shelf } from './shelf.ts';
+import type { ServedHome } from './served-home.ts';
 
 /** Serves the ssh of a peer over a stream. Resolves when it is over. */
-export async function servePeer(shelf: Shelf, stream: Duplex, from: string): Promise<void> {
-  const { home, charterHosts, formerHost, heads, news } = shelf;
+export async function servePeer(served: ServedHome, stream: Duplex, from: string): Promise<void> {
+  const { home, charterHosts, formerHost, heads, news } = served;
   const server = await startSshServer({
-    hostKey: shelf.hostKey(),
+    hostKey: served.hostKey(),
     repositoryDir: home.repository,
     listen: null,
     charterHosts,
@@ -30,23 +30,23 @@ export async function servePeer(shelf: Shelf, stream: Duplex, from: string): Pro
   });
   const over = once(stream, 'close');
   server.servePiped(stream, from);
-  const watch = keepLooking(shelf, server, () => stream.destroy());
+  const watch = keepLooking(served, server, () => stream.destroy());
   await over;
   watch.stop();
   await server.close();
 }
 
 /** Tells the peer what commands have changed meanwhile; ends once memd runs, which then is who serves. */
-function keepLooking(shelf: Shelf, server: SshServer, end: () => void): { stop(): void } {
+function keepLooking(served: ServedHome, server: SshServer, end: () => void): { stop(): void } {
   let stopped = false;
   let timer: NodeJS.Timeout;
   const look = async (): Promise<void> => {
     try {
-      if (await shelf.look()) {
+      if (await served.look()) {
         server.expel();
         server.tell();
       }
-      if (await isServed(shelf)) end();
+      if (await isServed(served)) end();
     } catch {
       // A branch is being moved, or the home is not as it should be: what was read before stands.
     }
@@ -62,7 +62,7 @@ function keepLooking(shelf: Shelf, server: SshServer, end: () => void): { stop()
   };
 }
 
-async function isServed({ home }: Shelf): Promise<boolean> {
+async function isServed({ home }: ServedHome): Promise<boolean> {
   if (!existsSync(home.socket)) return false;
   const connection = await connectApi(socketAddress(home));
   connection?.close();
@@ -78,7 +78,11 @@ export interface StockRequest {
 }
 
 /** Serves one command of a stock client. Resolves with the exit status once everything is written. */
-export function serveStock(shelf: Shelf, stdio: Stdio, { command, peer, protocol }: StockRequest): Promise<number> {
+export function serveStock(
+  served: ServedHome,
+  stdio: Stdio,
+  { command, peer, protocol }: StockRequest,
+): Promise<number> {
   return new Promise((resolve) => {
     let status = 1;
     const channel = stdioChannel(stdio, (code) => (status = code));
@@ -86,9 +90,9 @@ export function serveStock(shelf: Shelf, stdio: Stdio, { command, peer, protocol
     channel.once('close', () => resolve(status));
     serveCommand(channel, command, {
       host: peer.name,
-      repositoryDir: shelf.home.repository,
-      heads: shelf.heads,
-      refusal: () => refusalOf(shelf.charterHosts(), peer),
+      repositoryDir: served.home.repository,
+      heads: served.heads,
+      refusal: () => refusalOf(served.charterHosts(), peer),
       protocol: protocol !== undefined && isServedVariable('GIT_PROTOCOL', protocol) ? protocol : undefined,
     });
   });

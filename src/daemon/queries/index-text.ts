@@ -1,6 +1,7 @@
 /** index: the resident index of an audience, as its files have it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDiskShut } from '../../store/errors.ts';
 import { renderViews, viewNames } from '../../core/views/render.ts';
 import { viewSourceOf } from '../../core/views/view-source.ts';
 import type { Answer, Params } from '../api/api-types.ts';
@@ -8,7 +9,7 @@ import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 import { viewsStand } from './view-edits.ts';
 
-/** Brings the files up to date first. On a full disk they stay behind: then the text is made, and there is no path to give. */
+/** Brings the files up to date first. While the disk takes no writes they stay behind: then the text is made, and there is no path to give. */
 export async function readIndex(engine: Engine, { audience = 'operator' }: Params<'index'>): Promise<Answer<'index'>> {
   const { audiences } = engine.charter();
   if (!audiences.has(audience)) {
@@ -26,7 +27,7 @@ export async function readIndex(engine: Engine, { audience = 'operator' }: Param
     await beliefs.settle();
   }
   const fault = beliefs.fileFault();
-  if (fault !== undefined && fault.code !== 'DISK_FULL') throw fault;
+  if (fault !== undefined && !isDiskShut(fault)) throw fault;
   const [markdown, json] = viewNames;
   if (fault !== undefined) {
     const cache = beliefs.viewCache(audience);

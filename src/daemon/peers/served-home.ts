@@ -22,7 +22,7 @@ import { Refusal } from '../refusal.ts';
 import { readTrustState, type TrustState } from '../trust/trust-keeper.ts';
 import { version } from '../version.ts';
 
-export interface Shelf {
+export interface ServedHome {
   readonly home: Home;
   /** Slug of this host. */
   readonly host: string;
@@ -46,7 +46,7 @@ interface Seen {
 }
 
 /** Reads it for the first time. Refuses NO_MESH, NOT_ENROLLED; fails as the store does. */
-export async function openShelf(dir: string): Promise<Shelf> {
+export async function openServedHome(dir: string): Promise<ServedHome> {
   const home = openHome(dir);
   const { host, mesh, address } = readIdentity(home);
   if (mesh === null) {

@@ -2,13 +2,14 @@
  * Maintenance under load: an hour's worth of appends is packed while a client goes on appending, one event at a time over a
  * kept connection, and a peer fetches each of them. The longest append counts, not a percentile.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MaintainedJson } from '../src/daemon/api/api-types.ts';
 import { openApi, type ApiConnection } from '../drills/lib/api.ts';
 import { formMesh, layHost, type TestHost } from '../drills/lib/hosts.ts';
-import { pause, type DrillProcess } from '../drills/lib/process.ts';
+import type { DrillProcess } from '../drills/lib/process.ts';
+import { watchMemory } from '../drills/lib/process-memory.ts';
 import { ceilingFigure, quantiles, timed, type Figure } from './lib/figures.ts';
 
 /** Targets: what maintenance may cost whoever waits, and what a child of memd may hold. */
@@ -37,7 +38,7 @@ async function measure(host: TestHost, pid: number, appends: number): Promise<Fi
   const [writer, keeper] = [await openApi(socket), await openApi(socket)];
   const quiet: number[] = [];
   for (let index = 0; index < appends; index += 1) quiet.push(await timed(() => append(writer, index)));
-  const children = watchChildren(pid);
+  const memory = watchMemory(pid);
   const runs: MaintainedJson[] = [];
   const work = new AbortController();
   const maintenance = (async () => {
@@ -51,7 +52,8 @@ async function measure(host: TestHost, pid: number, appends: number): Promise<Fi
   const busy: number[] = [];
   for (let index = appends; !work.signal.aborted; index += 1) busy.push(await timed(() => append(writer, index)));
   await maintenance;
-  const childMb = await children.stop();
+  const { mib: childMb } = memory.child();
+  memory.stop();
   for (const api of [writer, keeper]) api.close();
   return figuresOf({ quiet, busy, runs, childMb });
 }
@@ -100,53 +102,4 @@ async function append(api: ApiConnection, index: number): Promise<void> {
   ];
   const { error } = await api.call('append', { events, session: 'bench' });
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
-}
-
-/** Looks at the memory of every child now and again. @returns the peak of the largest, in MB. */
-function watchChildren(pid: number): { readonly stop: () => Promise<number> } {
-  let most = 0;
-  const watch = new AbortController();
-  const watching = (async () => {
-    while (!watch.signal.aborted) {
-      for (const child of childrenOf(pid)) if (isGit(child)) most = Math.max(most, peakMb(child));
-      await pause(25);
-    }
-  })();
-  return {
-    async stop() {
-      watch.abort();
-      await watching;
-      return most;
-    },
-  };
-}
-
-function childrenOf(pid: number): readonly number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
-    try {
-      const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim();
-      return text === '' ? [] : text.split(' ').map(Number);
-    } catch {
-      return [];
-    }
-  });
-}
-
-/** A child that is not another program yet is as large as memd. */
-function isGit(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8') === 'git\n';
-  } catch {
-    return false;
-  }
-}
-
-/** 0 for a process that is gone. */
-function peakMb(pid: number): number {
-  try {
-    const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return Number(match?.[1] ?? 0) / 1_024;
-  } catch {
-    return 0;
-  }
 }

@@ -1,10 +1,11 @@
 /** What memd holds: idle after a start, with as many events as the standard corpus has. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApi } from '../drills/lib/api.ts';
 import { layHost } from '../drills/lib/hosts.ts';
 import { pause, type DrillProcess } from '../drills/lib/process.ts';
+import { memoryOf } from '../drills/lib/process-memory.ts';
 import { ceilingFigure, type Figure } from './lib/figures.ts';
 
 const perAppend = 10_000;
@@ -25,7 +26,7 @@ export async function benchMemory({ count }: { readonly count: number }): Promis
     return [
       ceilingFigure({
         what: `memory of memd (RSS), idle after a start, ${count} events`,
-        value: residentMb(memd.pid),
+        value: memoryOf(memd.pid).now,
         unit: 'MB',
         atMost: 120,
       }),
@@ -50,9 +51,4 @@ async function fill(socket: string, count: number): Promise<void> {
   }
   await api.call('status', {});
   api.close();
-}
-
-function residentMb(pid: number): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(match?.[1] ?? Number.NaN) / 1_024;
 }

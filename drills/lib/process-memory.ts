@@ -22,14 +22,14 @@ export interface MemoryWatch {
 
 /** Watches a process until stopped. */
 export function watchMemory(pid: number): MemoryWatch {
-  let base = rss(pid).now;
+  let base = memoryOf(pid).now;
   let child: ChildPeak = { mib: 0, command: 'none' };
   const own = read(pid, 'cmdline');
   const look = (): void => {
     for (const one of descendants(pid)) {
       // Between fork and exec a child is the process itself, with all its pages, and takes none of its own.
       if (read(one, 'cmdline') === own) continue;
-      const { peak } = rss(one);
+      const { peak } = memoryOf(one);
       if (peak > child.mib && read(one, 'cmdline') !== own) child = { mib: peak, command: commandOf(one) };
     }
   };
@@ -38,17 +38,17 @@ export function watchMemory(pid: number): MemoryWatch {
     reset() {
       // The peak of a process is kept by the kernel; 5 sets it to what it is now.
       writeFileSync(`/proc/${pid}/clear_refs`, '5');
-      base = rss(pid).now;
+      base = memoryOf(pid).now;
       child = { mib: 0, command: 'none' };
     },
-    growth: () => Math.max(0, rss(pid).peak - base),
+    growth: () => Math.max(0, memoryOf(pid).peak - base),
     child: () => child,
     stop: () => clearInterval(timer),
   };
 }
 
-/** MiB. */
-function rss(pid: number): { readonly now: number; readonly peak: number } {
+/** What a process holds, and has held at most, in MiB; 0 for one that is gone. */
+export function memoryOf(pid: number): { readonly now: number; readonly peak: number } {
   const status = read(pid, 'status');
   const field = (name: string): number =>
     Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1_024;

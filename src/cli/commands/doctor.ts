@@ -70,7 +70,6 @@ async function runRepair(cli: Cli, acceptLoss: boolean): Promise<Repaired> {
   return repairHome({
     home: homePaths(cli.home()),
     now: new Date(),
-    offline: false,
     acceptLoss,
     config: 'config' in settings ? settings.config : undefined,
     progress: (text) => cli.output.progress(text),

@@ -72,8 +72,7 @@ async function repairStore(room: RepairRoom): Promise<boolean> {
   if (identity === undefined) return false;
   const keys = readOrLeave(room, 'keys', () => readKeys(room.home));
   const { repository } = await repairSkeleton(room, identity.host);
-  // Without keys no peer lets this host in.
-  const inRepository: RepositoryRoom = Object.assign(room, { repository, offline: room.offline || keys === undefined });
+  const inRepository: RepositoryRoom = Object.assign(room, { repository, offline: keys === undefined });
   await repairObjects(inRepository);
   const { mesh } = identity;
   return mesh !== null && (await repairBranches(inRepository, { ...identity, mesh })) && keys !== undefined;
@@ -131,11 +130,11 @@ async function forgetLoss({ home }: RepairRoom, host: string): Promise<void> {
 async function bringUp(room: RepairRoom): Promise<boolean> {
   let engine: Engine | undefined;
   try {
-    const { home, config, progress, offline } = room;
+    const { home, config, progress } = room;
     engine = await openEngine({ home: home.dir, daemon: false, progress, ...(config === undefined ? {} : { config }) });
     // What is here of the journals says where those of peers follow.
     await engine.journal.load();
-    const outcomes = offline ? [] : await engine.peers.cycle({ views: true });
+    const outcomes = await engine.peers.cycle({ views: true });
     const brought = outcomes.flatMap(({ peer, newEvents }) =>
       newEvents > 0 ? `${counted(newEvents, 'line')} from ${peer}` : [],
     );

@@ -8,8 +8,6 @@ import type { LeftJson, RepairedJson } from '../api/api-types.ts';
 export interface RepairOptions {
   readonly home: Home;
   readonly now: Date;
-  /** Peers are not asked. */
-  readonly offline: boolean;
   /** What this home once held and nobody has any more is given up. */
   readonly acceptLoss: boolean;
   readonly config: Config | undefined;
@@ -33,6 +31,8 @@ export interface RepairRoom extends RepairOptions {
 /** A room with a repository in it. */
 export interface RepositoryRoom extends RepairRoom {
   readonly repository: Repository;
+  /** Peers are not asked: without keys none lets this host in. */
+  readonly offline: boolean;
 }
 
 export function openRepairRoom(options: RepairOptions): RepairRoom {

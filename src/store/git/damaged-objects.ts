@@ -88,50 +88,68 @@ const magics: Readonly<Record<string, string>> = {
 /** Looks through packs, their indexes and what git may have made over them. */
 export async function findDamagedPacks({ objectDir }: Pick<Repository, 'objectDir'>): Promise<PackFiles> {
   const folder = path.join(objectDir, 'pack');
-  const packs: (DamagedObjectFile & { index: string | null })[] = [];
-  const unindexed: string[] = [];
-  const companions: DamagedObjectFile[] = [];
-  const look = async (file: string, kind: string): Promise<string | undefined> => {
-    await setImmediate();
-    return hashedFault(file, magics[kind] ?? '');
-  };
   const names = namesIn(folder);
+  const damaged = new Map<string, string>();
   const sound = new Set<string>();
   for (const name of names) {
-    const [, stem, kind] = /^(pack-[0-9a-f]{40})\.(pack|idx|rev|bitmap)$/.exec(name) ?? [];
+    const kind = kindOf(name);
+    const why = kind === undefined ? undefined : await hashFault(path.join(folder, name), kind);
+    if (why !== undefined) damaged.set(name, why);
+    else if (kind !== undefined) sound.add(name);
+  }
+  const strays = foreignCompanions(folder, { names, sound });
+  for (const { file } of strays) sound.delete(path.basename(file));
+  const all = Array.from(damaged, ([name, why]) => ({ name, file: path.join(folder, name), why }));
+  const index = (pack: string): string | null => (sound.has(indexOf(pack)) ? path.join(folder, indexOf(pack)) : null);
+  return {
+    packs: all.filter(({ name }) => isPack(name)).map(({ name, file, why }) => ({ file, why, index: index(name) })),
+    unindexed: [...sound].filter((name) => isPack(name) && index(name) === null).map((name) => path.join(folder, name)),
+    companions: [
+      ...all.filter(({ name }) => !isPack(name)).map(({ file, why }) => ({ file, why })),
+      ...strays,
+      ...(await damagedGraphs(objectDir)),
+    ],
+  };
+}
+
+/** Which kind of file of git it is, by its name; undefined for any other. */
+function kindOf(name: string): string | undefined {
+  if (name === 'multi-pack-index') return 'midx';
+  return /^pack-[0-9a-f]{40}\.(pack|idx|rev|bitmap)$/.exec(name)?.[1];
+}
+
+const isPack = (name: string): boolean => name.endsWith('.pack');
+const indexOf = (pack: string): string => `${pack.slice(0, -'pack'.length)}idx`;
+
+async function hashFault(file: string, kind: string): Promise<string | undefined> {
+  await setImmediate();
+  return hashedFault(file, magics[kind] ?? '');
+}
+
+/** Sound files beside packs that belong to another one, or to none that is there. */
+function foreignCompanions(
+  folder: string,
+  { names, sound }: { readonly names: readonly string[]; readonly sound: ReadonlySet<string> },
+): DamagedObjectFile[] {
+  return [...sound].flatMap((name) => {
     const file = path.join(folder, name);
-    if (stem === undefined || kind === undefined) {
-      const why = /^multi-pack-index$/.test(name) ? await look(file, 'midx') : undefined;
-      if (why !== undefined) companions.push({ file, why });
-      continue;
-    }
-    const why = await look(file, kind);
-    if (why === undefined) sound.add(name);
-    else if (kind === 'pack') packs.push({ file, why, index: null });
-    else companions.push({ file, why });
-  }
-  for (const pack of packs) {
-    const index = `${pack.file.slice(0, -'pack'.length)}idx`;
-    if (sound.has(path.basename(index))) pack.index = index;
-  }
-  for (const name of [...sound].filter((entry) => entry.endsWith('.pack'))) {
-    const index = `${name.slice(0, -'pack'.length)}idx`;
-    const file = path.join(folder, name);
-    if (sound.has(index) && packHashOf(path.join(folder, index)) !== endOf(file)) {
-      sound.delete(index);
-      companions.push({ file: path.join(folder, index), why: 'is the index of another pack' });
-    }
-    if (!sound.has(index)) unindexed.push(file);
-  }
-  for (const name of [...sound].filter((entry) => !entry.endsWith('.pack'))) {
+    if (isPack(name) || name === 'multi-pack-index') return [];
     const pack = `${name.replace(/\.[a-z]+$/, '')}.pack`;
-    if (!names.includes(pack)) companions.push({ file: path.join(folder, name), why: 'its pack is gone' });
-  }
+    if (!names.includes(pack)) return { file, why: 'its pack is gone' };
+    const isIndex = name.endsWith('.idx') && sound.has(pack);
+    return isIndex && packHashOf(file) !== endOf(path.join(folder, pack))
+      ? { file, why: 'is the index of another pack' }
+      : [];
+  });
+}
+
+async function damagedGraphs(objectDir: string): Promise<DamagedObjectFile[]> {
+  const found: DamagedObjectFile[] = [];
   for (const file of graphFiles(objectDir)) {
-    const why = await look(file, 'graph');
-    if (why !== undefined) companions.push({ file, why });
+    const why = await hashFault(file, 'graph');
+    if (why !== undefined) found.push({ file, why });
   }
-  return { packs, unindexed, companions };
+  return found;
 }
 
 function graphFiles(objectDir: string): string[] {

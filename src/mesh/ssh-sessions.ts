@@ -119,7 +119,8 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
     const channel = open(accept);
     if (channel === undefined) return;
     const command = parseExecRequest(request.command);
-    const run = (): void => runCommand(channel, command, { ...options, protocol });
+    const { command: asked } = request;
+    const run = (): void => runCommand(channel, command, { ...options, protocol, asked });
     // What costs a child is bounded by their number.
     if (command === 'upload-pack') return run();
     if (!options.pace.run(options.host, run, () => channel.destroyed)) options.connection.end();
@@ -139,6 +140,8 @@ function handleSession(session: Session, options: ConnectionOptions, countComman
 type CommandOptions = Omit<ConnectionOptions, 'connection' | 'pace'> & {
   readonly connection: { end(): unknown };
   readonly protocol: string | undefined;
+  /** The text of a command that is none of ours. */
+  readonly asked?: string;
 };
 
 /** Answers one command of a stock client that a plain sshd let in: there is no connection that could be watched or turned around. */
@@ -171,7 +174,7 @@ function runCommand(channel: ServerChannel, command: ServedCommand | undefined, 
   }
   switch (command) {
     case undefined:
-      return refuseChannel(channel, 'refused: only git-upload-pack, memd heads, watch and serve-back are served');
+      return refuseChannel(channel, describeRefusal(options.asked));
     case 'heads':
       return answerHeads(channel, options);
     case 'watch':
@@ -181,6 +184,15 @@ function runCommand(channel: ServerChannel, command: ServedCommand | undefined, 
     case 'upload-pack':
       return servePack(channel, options);
   }
+}
+
+/** What people try with stock git is answered with what they can do. */
+function describeRefusal(asked = ''): string {
+  if (asked.startsWith('git-upload-pack '))
+    return 'refused: there is one repository here, /log: git clone ssh://memd@HOST:PORT/log';
+  if (asked.startsWith('git-receive-pack '))
+    return 'refused: nobody can push to a host; hosts fetch from each other, and memctl appends';
+  return 'refused: only git-upload-pack, memd heads, watch and serve-back are served';
 }
 
 function servePack(channel: ServerChannel, options: CommandOptions): void {

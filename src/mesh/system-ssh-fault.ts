@@ -1,4 +1,5 @@
 /** What the system's ssh said when it ended, as a fault of the peer that it was to reach. Texts of OpenSSH 8.2 to 10. */
+import { dirname } from 'node:path';
 import type { ConnectionFault } from '../core/sync/peer.ts';
 import { refuse, type Result } from '../crypto/result.ts';
 import { printable } from '../store/errors.ts';
@@ -55,7 +56,7 @@ function sshFault(stderr: string, said: string, place: PipePlace): Result<never,
 /** A person compares, once; nothing is taken by itself. */
 function pinning(address: PeerAddress, knownHosts: string): string {
   const scan = `ssh-keyscan -t ed25519 -p ${address.port} ${address.host}`;
-  return `compare what "${scan} | ssh-keygen -lf -" prints with the fingerprint on that machine, then ${scan} >> ${knownHosts}`;
+  return `compare what "${scan} | ssh-keygen -lf -" prints with the fingerprint on that machine, then mkdir -p ${dirname(knownHosts)} && ${scan} >> ${knownHosts}`;
 }
 
 function knownHostName({ host, port }: PeerAddress): string {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { isSlug } from '../../core/id.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
@@ -102,11 +102,26 @@ function whoAsks(served: ServedHome, named: string | undefined): CharterHost | u
   }
   const file = process.env['SSH_USER_AUTH'];
   if (file === undefined || file === '') return undefined;
-  const keys = readFileSync(file, 'utf8')
+  const keys = readAuthInfo(file)
     .split('\n')
     .flatMap((line) => (line.startsWith('publickey ') ? line.slice('publickey '.length) : []));
   return [...hosts.values()].find(({ ssh }) => keys.includes(ssh.text));
 }
+
+/** sshd writes a few lines into a file of its own; anything else that a client may have named there is not read. */
+function readAuthInfo(file: string): string {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const { size } = fstatSync(descriptor);
+    if (!fstatSync(descriptor).isFile() || size > authInfoBytesMax)
+      throw refused('SSH_USER_AUTH names no file of sshd');
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const authInfoBytesMax = 65_536;
 
 function refused(message: string): Refusal {
   return new Refusal({ code: 'SERVE_REFUSED', message, hint: 'docs/mesh.md, Behind a plain sshd' });

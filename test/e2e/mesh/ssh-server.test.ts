@@ -144,6 +144,7 @@ describe('what is refused', () => {
     ['a command', [target, 'ls']],
     ['a shell', ['-T', target]],
     ['a push', [target, "git-receive-pack '/log'"]],
+    ['another repository', [target, "git-upload-pack '/other'"]],
     ['a subsystem', ['-s', target, 'netconf']],
     ['sftp', ['-s', target, 'sftp']],
   ])('%s gets one line on stderr and an exit status', async (_name, args) => {

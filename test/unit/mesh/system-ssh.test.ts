@@ -66,7 +66,7 @@ test('an unknown host key names the file, and the commands that compare and pin 
   const { detail } = sshPipeFault({ code: 255, stderr: 'Host key verification failed.\n' }, place) as {
     detail: string;
   };
-  expect(detail).toContain('ssh-keyscan -t ed25519 -p 22 nas >> /c/known_hosts');
+  expect(detail).toContain('mkdir -p /c && ssh-keyscan -t ed25519 -p 22 nas >> /c/known_hosts');
   expect(detail).toContain('ssh-keygen -lf -');
 });
 

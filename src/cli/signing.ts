@@ -4,8 +4,7 @@
  * agent for which the person opened a window, and that is for events only.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventNamespace } from '../core/event.ts';
 import { parseSshPublicKey, type SshPublicKey } from '../crypto/ssh-key.ts';
@@ -13,6 +12,7 @@ import { armorToBlob } from '../crypto/sshsig.ts';
 import { assert } from '../crypto/result.ts';
 import { childStderrBytesMax } from '../core/limits.ts';
 import { childEnvironment, lastLine } from '../store/child.ts';
+import { privateFolder } from '../store/private-folder.ts';
 import { readTextInput } from './read-input.ts';
 import { cannotSign, judgeFailure, type KeygenEnd } from './sign/keygen-failure.ts';
 
@@ -68,14 +68,14 @@ export async function signWithKey(
   agent?: string,
 ): Promise<string> {
   assert(agent === undefined || namespace === eventNamespace, 'an agent signs events only');
-  const folder = mkdtempSync(join(tmpdir(), 'memctl-sign-'));
+  const folder = privateFolder('sign');
   try {
-    const file = join(folder, 'message');
+    const file = join(folder.path, 'message');
     writeFileSync(file, message, { mode: 0o600 });
     await signFile(key, { namespace, file, agent });
     return readSignature(`${file}.sig`);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 

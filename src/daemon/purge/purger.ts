@@ -14,6 +14,7 @@ import type { Repository } from '../../store/git/repository.ts';
 import type { HomeLock } from '../../store/home/home-lock.ts';
 import { rewriteLog } from '../../store/logs/log-rewrite.ts';
 import { purgeBranches } from '../../store/logs/fork-branches.ts';
+import { removeLeftFolders } from '../../store/private-folder.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../store/purge-copies.ts';
 import { readPurgeNote, writePurgeNote } from '../../store/notes/purge-note.ts';
 import { sweepHome } from '../../store/home/sweep.ts';
@@ -144,7 +145,7 @@ async function purgeHome(options: PurgerOptions, progress: Progress): Promise<vo
   if (unwritten !== undefined) failures.push(unwritten);
   await attempt(async () => {
     // Last, since writing a view keeps a hand edit of it beside.
-    const removed = removeKeptFiles(home, charter.audiences);
+    const removed = [...removeKeptFiles(home, charter.audiences), ...removeLeftFolders()];
     if (removed.length > 0) options.log?.warn({ removed }, 'a purge removed kept copies');
     await syncDirectories(realDisk, foldersOf(home));
   });

@@ -3,9 +3,8 @@
  * temporary folder, everything else is read where it is. Nobody else can write there either, so no lock is missing.
  */
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { diskError } from '../errors.ts';
+import { privateFolder } from '../private-folder.ts';
 import { homePaths, type Home } from './home.ts';
 import type { HomeLock } from './home-lock.ts';
 
@@ -17,8 +16,7 @@ const copied = ['lastHeads', 'peerMemory', 'purged'] as const;
  * Errors: `DISK_FAILED`, `DISK_FULL`, `DISK_READ_ONLY`: there is no place for temporary files either.
  */
 export function readingHome(real: Home): HomeLock {
-  const folder = makeFolder();
-  const release = (): void => fs.rmSync(folder, { recursive: true, force: true });
+  const { path: folder, remove: release } = privateFolder('read');
   try {
     const shadow = homePaths(folder);
     for (const name of copied) copyFile(real[name], shadow[name]);
@@ -31,14 +29,6 @@ export function readingHome(real: Home): HomeLock {
   } catch (error) {
     release();
     throw diskError(error, 'copy what is read into', folder);
-  }
-}
-
-function makeFolder(): string {
-  try {
-    return fs.mkdtempSync(path.join(tmpdir(), 'memctl-read-'));
-  } catch (error) {
-    throw diskError(error, 'make a folder in', tmpdir());
   }
 }
 

@@ -36,17 +36,40 @@ interface Tally {
 }
 
 /** Most kills are of the daemon; one in eight goes for a git child; a third happen while a bulk append runs. */
-function chooseKill(random: Random): { kind: Kind; bulk: boolean; maintain: boolean; delayMs: number } {
+function chooseKill(random: Random): {
+  kind: Kind;
+  bulk: boolean;
+  maintain: boolean;
+  /** Not before something was acknowledged since the start: a slow machine would be killed in its first append each time. */
+  settled: boolean;
+  delayMs: number;
+} {
   const draw = random.below(8);
   const kind: Kind = draw === 0 ? 'git child' : draw < 4 ? 'group' : 'alone';
   const bulk = kind === 'git child' || random.below(6) === 0;
   const maintain = kind !== 'git child' && random.below(4) === 0;
-  return { kind, bulk, maintain, delayMs: random.next() * (bulk ? bulkSpreadMs : random.pick(appendSpreadsMs)) };
+  const settled = random.below(3) === 0;
+  return {
+    kind,
+    bulk,
+    maintain,
+    settled,
+    delayMs: random.next() * (bulk ? bulkSpreadMs : random.pick(appendSpreadsMs)),
+  };
 }
 
 async function untilInFlight(context: DrillContext, clients: Clients): Promise<void> {
   for (let tries = 0; clients.inFlight() === 0; tries += 1) {
     context.check(tries < 10_000, 'no request was in flight for 10 s');
+    await pause(1);
+  }
+}
+
+/** A daemon that was killed goes on: without this a drill in which nothing is ever written again would pass. */
+async function untilAcknowledged(context: DrillContext, { ledger }: Clients): Promise<void> {
+  const before = ledger.acknowledged.size;
+  for (let tries = 0; ledger.acknowledged.size === before; tries += 1) {
+    context.check(tries < 60_000, `nothing was acknowledged for 60 s; last refusal: ${ledger.lastRefusal}`);
     await pause(1);
   }
 }
@@ -82,6 +105,7 @@ async function killDaemon(
   clients: Clients,
   kill: ReturnType<typeof chooseKill>,
 ): Promise<number> {
+  if (kill.settled) await untilAcknowledged(context, clients);
   const bulk = kill.bulk ? clients.bulk(bulkEvents) : undefined;
   const packing = kill.maintain ? askToPack(running.socket) : undefined;
   await untilInFlight(context, clients);
@@ -145,16 +169,15 @@ export async function run(context: DrillContext): Promise<void> {
     childRefused: 0,
   };
   const done = (): number => tally.kills.alone + tally.kills.group + tally.kills['git child'];
-  for (let checked = 0; done() < kills;) {
+  for (let [checked, known] = [0, 0]; done() < kills;) {
     running = await killOnce(context, { target, running, clients, tally });
     if (done() < checked + checkEvery) continue;
     checked = done();
-    context.check(
-      clients.ledger.acknowledged.size > checked,
-      `only ${clients.ledger.acknowledged.size} events were acknowledged; last refusal: ${clients.ledger.lastRefusal}`,
-    );
+    const { size } = clients.ledger.acknowledged;
+    context.check(size > known, `nothing was acknowledged meanwhile; last refusal: ${clients.ledger.lastRefusal}`);
+    known = size;
     const lines = checkAgainstLedger(context, target, clients.ledger, { every: false });
-    context.step(`${checked} kills: ${clients.ledger.acknowledged.size} acknowledged, ${lines} lines, all there once`);
+    context.step(`${checked} kills: ${size} acknowledged, ${lines} lines, all there once`);
   }
   await clients.stop();
   await finish(context, { target, running, clients, tally });

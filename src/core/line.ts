@@ -163,6 +163,8 @@ function interpret(text: string, envelope: Envelope, mesh: string): Line {
   const authHash = auth === null ? null : sha256Hex(authText(auth));
   const link = linkOf({ auth: authHash, id, log, mesh, prev, seq, v });
   const read = readBody(body, v);
+  // The mesh is named in every body: one string serves them all.
+  if (read.body !== null && read.body.mesh === mesh) (read.body as { mesh: string }).mesh = mesh;
   return { v, log, seq, prev, auth, id, body: read.body, fault: read.fault, held: read.held, link, sig, text };
 }
 

@@ -2,6 +2,7 @@
  * The outcome of one subject: lineage, edges, claims, staleness, records and reports, in that order; each step reads
  * only earlier ones. Source: docs/fold.md.
  */
+import { kept } from '../kept.ts';
 import { judgeClaims, type Judgement } from './claims.ts';
 import { concessionsOf, type Concession } from './concessions.ts';
 import { passOne } from './edges-pass-one.ts';
@@ -47,7 +48,7 @@ export function evaluateSubject(fold: Fold, subject: SubjectEvents, nextMark: ()
     reportClaims(drafts, members, judgement, concessions);
   }
   for (const node of subject.events) settleStatus(node);
-  return { records, ...finishReports(drafts, subject.name), ...countStatuses(subject.events) };
+  return { records: kept(records), ...finishReports(drafts, subject.name), ...countStatuses(subject.events) };
 }
 
 /** For every scope that an event names: the events of that scope and those of `*`. */

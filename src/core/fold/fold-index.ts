@@ -9,8 +9,10 @@ import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
 import { stretchesOf, type Authority } from './authority.ts';
+import { emptyKeys } from './claim-keys.ts';
 import {
   addCarrier,
+  grown,
   unseenNode,
   withNode,
   type Approval,
@@ -144,13 +146,19 @@ export function rejudgeApprovals(fold: Fold, node: EventNode, changed: (signer: 
 
 function takeBody(fold: Fold, node: EventNode, body: Body): void {
   if (node.subject !== body.subject || node.family === null) joinSubject(fold, node, body.subject);
-  node.body = body;
+  node.body = withSubject(body, node.subject);
   node.scope = scopeOf(body);
   if (body.supersedes !== undefined)
     node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
   if (body.basis !== undefined) node.basis = body.basis.map((id) => link(nodeOf(fold, id), node, 'citedBy'));
   // Approvals that came with an unreadable line of the same id were not judged: there was no body to judge them on.
   rejudgeApprovals(fold, node, () => true);
+}
+
+/** The same body, with the one string that all events of its subject have. */
+function withSubject(body: Body, subject: string): Body {
+  if (body.subject === subject) (body as { subject: string }).subject = subject;
+  return body;
 }
 
 /** The subject of an unreadable body, where it shows one. */
@@ -167,13 +175,13 @@ function link(to: EventNode, from: EventNode, list: 'namedBy' | 'citedBy'): Even
 
 /** A subject follows from the body, so an event changes it at most once: from unreadable ('') to the one it has. */
 function joinSubject(fold: Fold, node: EventNode, name: string): void {
-  if (node.family !== null) node.family.events.splice(node.family.events.indexOf(node), 1);
+  if (node.family !== null) node.family.events = node.family.events.filter((other) => other !== node);
   let family = fold.subjects.get(name);
   if (family === undefined) {
-    family = { name, className: classOf(name), events: [node], keys: { count: 0, numbers: [], byDigest: null } };
+    family = { name, className: classOf(name), events: [node], keys: emptyKeys() };
     fold.subjects.set(name, family);
   } else {
-    family.events.push(node);
+    family.events = grown(family.events, node);
   }
   node.family = family;
   node.subject = family.name;

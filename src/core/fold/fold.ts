@@ -10,7 +10,7 @@ import { charterLeaves, emptyTree, purgeSays, rootOf, setLeaf } from '../root.ts
 import { approvalVerdict, type Charter } from '../trust/charter.ts';
 import { charterChange } from './charter-change.ts';
 import { cutCircles } from './circles.ts';
-import { keyNumber, purgedKeyNumber } from './claims.ts';
+import { keyNumber, purgedKeyNumber } from './claim-keys.ts';
 import { evaluateSubject } from './evaluate.ts';
 import {
   authorityOf,

@@ -88,18 +88,27 @@ export const noNodes: NodeList = [];
 const noSigners: readonly string[] = [];
 const noCarriers: readonly Carrier[] = [];
 
-/** The list with one more node: a new list in place of the shared empty one, else the same list, grown. */
-export function withNode(list: NodeList, node: EventNode): NodeList {
-  if (list === noNodes) return [node];
-  (list as EventNode[]).push(node);
+/**
+ * The list with one more item: a new list while it is short, else the same list, grown. A push onto a short list reserves
+ * 17 places, and most lists of a fold are short for ever.
+ */
+export function grown<T>(list: readonly T[], item: T): readonly T[] {
+  if (list.length < shortListMax) return list.length === 0 ? [item] : [...list, item];
+  (list as T[]).push(item);
   return list;
 }
 
+/** The list with one more node, likewise. */
+export function withNode(list: NodeList, node: EventNode): NodeList {
+  return grown(list, node);
+}
+
+/** Items up to which a list is copied to grow: what is copied in all stays less than what a push would reserve. */
+const shortListMax = 8;
+
 /** Adds a place. */
 export function addCarrier(node: EventNode, carrier: Carrier): void {
-  // A literal takes one slot where a push onto an empty array takes 17, and most events stand in one place.
-  if (node.carriers === noCarriers) node.carriers = [carrier];
-  else (node.carriers as Carrier[]).push(carrier);
+  node.carriers = grown(node.carriers, carrier);
 }
 
 /** A node of an id that nothing carries yet. */
@@ -141,14 +150,25 @@ export function unseenNode(id: string): EventNode {
 export interface SubjectEvents {
   readonly name: string;
   readonly className: string;
-  readonly events: EventNode[];
+  /** Grows by `grown` only. */
+  events: readonly EventNode[];
   readonly keys: ClaimKeys;
 }
 
-/** Numbers of the claim keys of one subject: per polarity and sort (value or content) a map from the text. */
+/** A key of a claim and its number; `place`: its polarity, and whether it is a value or a content. */
+export interface KeyNumber {
+  readonly place: number;
+  readonly text: string;
+  readonly number: number;
+}
+
+/** Numbers of the claim keys of one subject. */
 export interface ClaimKeys {
   count: number;
-  readonly numbers: (Map<string, number> | undefined)[];
+  /** The first few, looked through one by one: a map for each subject would take more room than its events. */
+  few: readonly KeyNumber[];
+  /** All others: by place a map from the text; null until there are any. */
+  many: (Map<string, number> | undefined)[] | null;
   /** By the digest that a skeleton has of a key; null until a purged claim, whose text is gone, has to be compared. */
   byDigest: Map<string, number> | null;
 }

@@ -1,4 +1,5 @@
 /** One bounded record per (subject, scope). Source: docs/fold.md, Records. */
+import { kept } from '../kept.ts';
 import type { Judgement } from './claims.ts';
 import type { Concession } from './concessions.ts';
 import { idListOf } from './id-list.ts';
@@ -91,7 +92,7 @@ function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[
   if (judgement.parked.some(({ reason }) => reason === 'SIGNERS_DISAGREE')) flags.push('signers-disagree');
   if (stale) flags.push('stale');
   if (counts.questions > 0) flags.push('undecided');
-  return flags;
+  return kept(flags);
 }
 
 /** Only an approval gives a pin its effect. Kind first: it rules out nearly all. */

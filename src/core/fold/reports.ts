@@ -2,6 +2,7 @@
  * Alarms and notices of one subject. Identity is kind + subject + host, so a flood is one entry with a count; an entry
  * exists exactly as long as its cause. Source: docs/fold.md, Alarms and notices.
  */
+import { kept } from '../kept.ts';
 import { idListOf } from './id-list.ts';
 import { isStanding } from './levels.ts';
 import { isSeen, takesPart, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
@@ -65,8 +66,14 @@ export function hostOf(node: EventNode): string | null {
   return node.body?.host ?? null;
 }
 
+const noReports = { alarms: [], notices: [] };
+
 /** The finished reports. Pure. */
-export function finishReports(drafts: ReportDrafts, subject: string): { alarms: Alarm[]; notices: Notice[] } {
+export function finishReports(
+  drafts: ReportDrafts,
+  subject: string,
+): { readonly alarms: readonly Alarm[]; readonly notices: readonly Notice[] } {
+  if (drafts.size === 0) return noReports;
   const alarms: Alarm[] = [];
   const notices: Notice[] = [];
   for (const draft of drafts.values()) {
@@ -76,7 +83,7 @@ export function finishReports(drafts: ReportDrafts, subject: string): { alarms: 
     if (noticeKinds.has(kind)) notices.push(done as Notice);
     else alarms.push(done as Alarm);
   }
-  return { alarms, notices };
+  return { alarms: kept(alarms), notices: kept(notices) };
 }
 
 function approvalAlarm(node: EventNode, { fault, approval }: Carrier): AlarmKind | undefined {

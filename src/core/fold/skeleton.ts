@@ -2,7 +2,7 @@
 import { sha256Hex } from '../../crypto/hash.ts';
 import { eventId, type Body } from '../event.ts';
 import type { PurgeSkeleton } from '../trust/op.ts';
-import { claimKey } from './claims.ts';
+import { claimKey } from './claim-keys.ts';
 
 /** The skeleton of an event that has this level. Pure. */
 export function skeletonOf(body: Body, level: PurgeSkeleton['level']): PurgeSkeleton {

@@ -1,5 +1,5 @@
 /** CONFLICTS.md: every subject without one answer, all sides of it, and the ways out. Source: docs/fold.md R4, R7. */
-import { claimKey } from '../fold/claims.ts';
+import { claimKey } from '../fold/claim-keys.ts';
 import { byCodeUnits, byPlace } from '../fold/order.ts';
 import type { Alarm, EventView, SubjectRecord } from '../fold/state.ts';
 import { shortId } from '../id.ts';

@@ -1,5 +1,5 @@
 /** What changed about the rows that a session was given: one short note, or nothing. Source: docs/fold.md R7. */
-import { claimKey } from '../fold/claims.ts';
+import { claimKey } from '../fold/claim-keys.ts';
 import { recordKey } from '../fold/state.ts';
 import { sessionNoteBytesMax, sessionNoteSubjectsMax } from '../limits.ts';
 import { fileOf, roomBeside, roomOf, takeFitting } from './budget.ts';

@@ -2,6 +2,7 @@
  * What one audience is told about one subject, as far as choosing goes: which record makes a row, and what rank looks at.
  * Computed once per subject and kept until the subject changes; texts are rendered later, for chosen rows only.
  */
+import { kept } from '../kept.ts';
 import { classOf, isClaim, scopeOf } from '../event.ts';
 import { levelRanks } from '../fold/levels.ts';
 import { byCodeUnits, byPlace } from '../fold/order.ts';
@@ -68,13 +69,13 @@ export function summarizeSubject(source: ViewSource, reader: Reader, subject: Su
   const idsOf = (status: EventView['status']): readonly string[] =>
     views.filter((view) => view.status === status).map(({ id }) => id);
   return {
-    served: records.flatMap((record) => servedEntry(source, record, views) ?? []),
-    open: records.flatMap((record) => openEntry(record, views) ?? []),
-    newest: newestOf(subject.name, views),
-    quarantined: idsOf('quarantined'),
-    held: idsOf('held'),
-    purged: idsOf('purged'),
-    stale: views.filter((view) => view.stale && isLive(view)).map(({ id }) => id),
+    served: kept(records.flatMap((record) => servedEntry(source, record, views) ?? [])),
+    open: kept(records.flatMap((record) => openEntry(record, views) ?? [])),
+    newest: kept(newestOf(subject.name, views)),
+    quarantined: kept(idsOf('quarantined')),
+    held: kept(idsOf('held')),
+    purged: kept(idsOf('purged')),
+    stale: kept(views.filter((view) => view.stale && isLive(view)).map(({ id }) => id)),
   };
 }
 

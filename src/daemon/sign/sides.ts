@@ -1,6 +1,6 @@
 /** What stands on a subject when a person is about to sign something on it: who says the same, who says otherwise. */
 import { classOf, isClaim, scopeOf, type Body } from '../../core/event.ts';
-import { claimKey } from '../../core/fold/claims.ts';
+import { claimKey } from '../../core/fold/claim-keys.ts';
 import { eventsOf, eventView, recordsOf, type Fold } from '../../core/fold/fold.ts';
 import type { EventView } from '../../core/fold/state.ts';
 import { claimJson, type ClaimJson } from '../../core/views/claim-json.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimKey } from '../../../../src/core/fold/claims.ts';
+import { claimKey } from '../../../../src/core/fold/claim-keys.ts';
 import type { Body } from '../../../../src/core/event.ts';
 import { beliefsOf, newWorld } from '../../../lib/fold-builders.ts';
 

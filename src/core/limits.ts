@@ -406,3 +406,6 @@ export const notifyToldMax = 1_000;
 /** One attempt of a notifier, and bytes of what a web server answers to it. */
 export const notifyDeadlineMs = 20_000;
 export const notifyAnswerBytesMax = 4_096;
+
+/** ms without a change of the fold after which memd favours memory over speed: longer than the pauses of somebody at work. */
+export const quietAfterMs: number = 3_000;

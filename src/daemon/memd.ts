@@ -16,6 +16,7 @@ import { futureClocks, newestEvents } from './queries/health.ts';
 import { tipsOf } from './queries/sound-rows.ts';
 import { openSshListener, type SshListener } from './peers/ssh-listener.ts';
 import { runSchedule } from './peers/sync-cycle.ts';
+import { keepQuiet } from './quiet.ts';
 import { Refusal } from './refusal.ts';
 
 export interface MemdOptions {
@@ -92,7 +93,13 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     ends.push(maintained.close);
     ends.push(keepSchedule(engine, { schedule, listenAgain, notifying, awake: maintained.awake, log }));
     engine.targets.start();
-    setImmediate(() => void warmSessions(engine, log));
+    const rest = (): void => {
+      if (ends.length === 0) return;
+      const quiet = keepQuiet();
+      engine.beliefs.onChanged(quiet.stir);
+      ends.push(() => Promise.resolve(quiet.close()));
+    };
+    setImmediate(() => void warmSessions(engine, log).then(rest));
     const { host } = engine.identity;
     log.info({ host, listen: ssh.listening() }, 'memd serves');
     return { host, listen: ssh.listening(), socket: engine.home.socket, engine, stop };

@@ -172,8 +172,9 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     async flush(fold, from) {
       const { dirty, lines } = pending;
       // What cannot be written stays noted.
-      if (dirty) await writeInSteps(place.database(), fold, pending);
+      const large = dirty && (await writeInSteps(place.database(), fold, pending));
       if (dirty) writeDatabase(place.database(), fold, pending, from());
+      if (large) place.database().large(false);
       pending = nothing();
       if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from().damaged);
     },
@@ -184,10 +185,11 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
 
 /**
  * Writes most of a large change, step by step, and strikes it off. The database says nothing about its inputs meanwhile:
- * a crash in between costs a rebuild. What comes in while it runs is added to the same change.
+ * a crash in between costs a rebuild. What comes in while it runs is added to the same change. @returns whether it was.
  */
-async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pending): Promise<void> {
-  if (noted(pending, fold).size <= subjectsPerStep && pending.lines.length - pending.rows <= linesPerStep) return;
+async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pending): Promise<boolean> {
+  if (noted(pending, fold).size <= subjectsPerStep && pending.lines.length - pending.rows <= linesPerStep) return false;
+  database.large(true);
   database.write({ meta: { oids: '' } });
   while (pending.lines.length - pending.rows > linesPerStep) {
     database.write({ lines: pending.lines.slice(pending.rows, pending.rows + linesPerStep).map(lineRow) });
@@ -200,6 +202,7 @@ async function writeInSteps(database: StateDatabase, fold: Fold, pending: Pendin
     for (const subject of step) subjects.delete(subject);
     await nextTurn();
   }
+  return true;
 }
 
 function noted(pending: Pending, fold: Fold): Set<string> {

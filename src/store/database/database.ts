@@ -7,6 +7,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
+import { cachePages } from './database-cache.ts';
 import { assert } from '../../crypto/result.ts';
 import {
   rowDigest,
@@ -63,6 +64,8 @@ export interface StateDatabase {
   write(changes: RowChanges): void;
   /** Empties every table but `once`. */
   clear(): void;
+  /** Takes more memory for pages while most rows are written, and gives it back. */
+  large(begins: boolean): void;
   event(id: string): EventRow | undefined;
   /** Full ids that begin with these hex digits, sorted, at most `limit` (2 suffice to see that a prefix is not unique). */
   idsByPrefix(prefix: string, limit: number): readonly string[];
@@ -125,8 +128,7 @@ export function openMemoryDatabase(): StateDatabase {
 function configure(database: Database.Database): void {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = NORMAL');
-  // 64 MiB: a rebuild inserts ids in random order, and pages must not go in and out for each.
-  database.pragma('cache_size = -65536');
+  cachePages(database, false);
   // A rebuild leaves a write-ahead log of tens of MB; without this it keeps its size for ever.
   database.pragma(`journal_size_limit = ${walBytesKept}`);
 }
@@ -250,6 +252,7 @@ function wrap(database: Database.Database, info: { file: string; rebuilt: Rebuil
       return guard(() => byPrefix.all({ prefix, limit }) as string[]);
     },
     scan: (table) => scanRows(database, { file, table }),
+    large: (begins) => guard(() => cachePages(database, begins)),
     integrity: () => guard(() => [...integrityOf(database), ...words.incomplete()]),
     close: () => void database.close(),
   };

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { openApi } from '../drills/lib/api.ts';
 import { layHost, type TestHost } from '../drills/lib/hosts.ts';
 import { pause, type DrillProcess } from '../drills/lib/process.ts';
+import { memoryOf } from '../drills/lib/process-memory.ts';
 import { ceilingFigure, type Figure } from './lib/figures.ts';
 
 const perAppend = 10_000;
@@ -74,7 +75,7 @@ async function measure(host: TestHost, probe: Probe): Promise<Parts> {
   memd.signal('SIGUSR2');
   for (let waited = 0; !isWritten(probe.answer) && waited < answerMs; waited += 100) await pause(100);
   const heap = JSON.parse(readFileSync(probe.answer, 'utf8')) as NodeJS.MemoryUsage;
-  const [rss, anonymous] = [statusMb(memd.pid, 'VmRSS'), statusMb(memd.pid, 'RssAnon')];
+  const [rss, anonymous] = [memoryOf(memd.pid).now, anonymousMb(memd.pid)];
   const [used, total, external] = [heap.heapUsed, heap.heapTotal, heap.external].map((bytes) => bytes / 1_048_576);
   const parts = { used: used ?? 0, total: total ?? 0, external: external ?? 0 };
   return { rss, file: rss - anonymous, ...parts, rest: anonymous - parts.total };
@@ -106,7 +107,7 @@ async function fill(socket: string, held: number, count: number): Promise<void> 
   api.close();
 }
 
-function statusMb(pid: number, name: string): number {
-  const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+function anonymousMb(pid: number): number {
+  const match = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match?.[1] ?? Number.NaN) / 1_024;
 }

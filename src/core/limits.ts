@@ -136,6 +136,9 @@ export const commitBytesMax = 65_536;
 export const fetchSlackBytes: number = 1_048_576;
 export const fetchIdleMs = 30_000;
 export const fetchDeadlineMs = 300_000;
+/** Bytes that count as more than silence in that time once a pack comes; and how long the other end may take to begin one. */
+export const fetchSlowBytes = 4_096;
+export const fetchBeginMs = 120_000;
 /** A want can name a tip only, so a round takes a whole log: as many commits as the objects of one pack allow. */
 export const fetchCommitsMax = 200_000;
 export const fetchObjectsMax = 1_000_000;

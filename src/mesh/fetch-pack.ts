@@ -1,5 +1,5 @@
 /** One fetch over a kept connection, into a quarantine. Everything that can grow has a bound and everything that can last a deadline. */
-import { fetchIdleMs } from '../core/limits.ts';
+import { fetchBeginMs, fetchIdleMs, fetchSlowBytes } from '../core/limits.ts';
 import type { FetchPackFault } from '../core/sync/peer.ts';
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import { noRoom, takeRoom } from './fetch-bounds.ts';
@@ -20,8 +20,9 @@ export interface FetchPackOptions {
   readonly bytesMax: number;
   readonly objectsMax: number;
   readonly deadlineMs: number;
-  /** Longest silence; for tests. */
+  /** Longest silence, and longest wait for the first byte of the pack; for tests. */
   readonly idleMs?: number;
+  readonly beginMs?: number;
 }
 
 /** What was fetched: the caller removes the quarantine. */
@@ -91,9 +92,11 @@ function receive(command: PeerCommand, intake: PackIntake, options: FetchPackOpt
   return new Promise((resolve) => {
     let objects = 0;
     let bytes = 0;
+    let fresh = 0;
     const finish = (result: Received): void => {
       clearTimeout(whole);
       clearTimeout(idle);
+      clearTimeout(begin);
       stream.off('data', take);
       stream.resume();
       if (result.ok) stream.end();
@@ -102,6 +105,9 @@ function receive(command: PeerCommand, intake: PackIntake, options: FetchPackOpt
     };
     const whole = setTimeout(() => finish(refuse('TIMEOUT', 'the fetch takes too long')), options.deadlineMs);
     const idle = setTimeout(() => finish(refuse('TIMEOUT', 'the peer stopped sending')), idleMs);
+    const begin = setTimeout(() => {
+      if (bytes === 0) finish(refuse('TIMEOUT', 'the peer does not begin to send'));
+    }, options.beginMs ?? fetchBeginMs);
     const apply = (step: FetchStep): void => {
       if (step.kind === 'objects') objects = step.count;
       if (step.kind !== 'pack') return;
@@ -110,7 +116,12 @@ function receive(command: PeerCommand, intake: PackIntake, options: FetchPackOpt
       if (!intake.stdin.write(Buffer.from(step.bytes))) stream.pause();
     };
     const take = (chunk: Buffer): void => {
-      idle.refresh();
+      // Words that git says while it counts are a sign of life. A pack that trickles is none: it would last to the deadline.
+      fresh += chunk.length;
+      if (bytes === 0 || fresh >= fetchSlowBytes) {
+        fresh = 0;
+        idle.refresh();
+      }
       const read = reader.push(chunk);
       if (!read.ok) return finish(read);
       read.value.forEach(apply);

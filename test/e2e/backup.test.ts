@@ -3,21 +3,25 @@ import {
   appendFileSync,
   cpSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { git } from '../lib/git.ts';
 import { meshOfOne, newWorld, type Json, type World } from '../lib/memctl.ts';
+import { temporaryFolder } from '../lib/temporary.ts';
 
 const slow = { timeout: 120_000 };
 
-async function world(): Promise<World> {
-  const made = await meshOfOne();
+async function world(folder?: string): Promise<World> {
+  const made = await meshOfOne(folder);
   await made.run(['lesson', 'lesson/one', 'Quote every path']);
   await made.run(['lesson', 'lesson/two', 'Name the unit']);
   return made;
@@ -213,9 +217,20 @@ describe('a backup that was changed', () => {
     },
   ];
 
+  let made: World;
+  let sound: string;
+
+  // No import of any of them changes it.
+  beforeAll(async () => {
+    made = await world(mkdtempSync(join(realpathSync(tmpdir()), 'memd-test-')));
+    sound = await exported(made);
+  }, slow.timeout);
+
+  afterAll(() => rmSync(made.folder, { recursive: true, force: true }));
+
   test.each(cases)('$name', slow, async ({ change, kept, told }) => {
-    const made = await world();
-    const folder = await exported(made);
+    const folder = join(temporaryFolder(), 'backup');
+    cpSync(sound, folder, { recursive: true });
     change(folder);
     const other = newMachine(made);
     const done = await other.json(['import', folder, '--kind', 'export']);
@@ -229,9 +244,8 @@ describe('a backup that was changed', () => {
   });
 
   test('a trust set with an edited op: the rest counts, the op is named', slow, async () => {
-    const made = await world();
     await made.run(['class', 'add', 'rack', '--description', 'racks', '--yes']);
-    const folder = await exported(made);
+    const folder = await exported(made, 'with-class');
     const file = join(folder, 'trust.jsonl');
     writeFileSync(file, readFileSync(file, 'utf8').replace('"racks"', '"RACKS"'));
     const other = newMachine(made);

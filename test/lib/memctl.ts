@@ -74,8 +74,8 @@ export function newWorld(folder: string = temporaryFolder()): World {
 }
 
 /** A world with a mesh of one host, alpha. */
-export async function meshOfOne(): Promise<World> {
-  const world = newWorld();
+export async function meshOfOne(folder?: string): Promise<World> {
+  const world = newWorld(folder);
   const made = await world.run(['init', '--host', 'alpha', '--listen', '127.0.0.1:0']);
   if (made.code !== 0) throw new Error(made.stderr);
   return world;

@@ -184,6 +184,9 @@ export const sshIdleMs = 300_000;
 export const watchIntervalMs = 50;
 /** And how often one peer makes this host look, at most; the newest line counts. */
 export const watchHeedMs = 100;
+/** A line that takes longer to read than what small meshes say is followed by a rest of so many times that: a fiftieth of the time. */
+export const watchReadFreeMs = 2;
+export const watchReadRest = 50;
 /** Lines and bytes of one watch in this time: twice what a peer that keeps to the interval can send. More is a flood. */
 export const watchWindowMs = 10_000;
 export const watchLinesMax = 400;

@@ -1,9 +1,17 @@
 /**
  * The reading end of `memd watch`. A line is a nudge and nothing more: it is never believed, only looked into. However many
- * come, one is heeded every 100 ms, the newest; a peer that sends far more than it may is not listened to any more.
+ * come, one is heeded every 100 ms, the newest, and less often where reading one takes long; a peer that sends far more than it may is not listened to any more.
  */
 import type { Readable } from 'node:stream';
-import { headsBytesMax, watchBytesMax, watchHeedMs, watchLinesMax, watchWindowMs } from '../core/limits.ts';
+import {
+  headsBytesMax,
+  watchBytesMax,
+  watchHeedMs,
+  watchLinesMax,
+  watchReadFreeMs,
+  watchReadRest,
+  watchWindowMs,
+} from '../core/limits.ts';
 import { printable } from '../store/errors.ts';
 import { parseHeads, type Heads } from './heads.ts';
 
@@ -25,7 +33,11 @@ export interface WatchReader {
 }
 
 /** Reads until it is stopped or finds a fault; the caller closes the stream. */
-export function readWatch(stream: Readable, { onHeads, onFault }: WatchHandlers): WatchReader {
+export function readWatch(
+  stream: Readable,
+  { onHeads, onFault }: WatchHandlers,
+  read: typeof parseHeads = parseHeads,
+): WatchReader {
   const meter = createMeter();
   let rest: Buffer[] = [];
   let restBytes = 0;
@@ -47,8 +59,11 @@ export function readWatch(stream: Readable, { onHeads, onFault }: WatchHandlers)
 
   function heed(): void {
     timer = undefined;
-    heeded = performance.now();
-    const heads = parseHeads((newest ?? Buffer.alloc(0)).toString('utf8'));
+    const since = performance.now();
+    const heads = read((newest ?? Buffer.alloc(0)).toString('utf8'));
+    const now = performance.now();
+    // A mebibyte of news is read in tens of milliseconds, and would come ten times a second.
+    heeded = now + Math.max(0, now - since - watchReadFreeMs) * watchReadRest;
     if (heads.ok) onHeads(heads.value);
     else fail({ code: 'PROTOCOL', detail: `its watch cannot be read: ${printable(heads.detail)}` });
   }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { headsBytesMax, watchHeedMs, watchLinesMax } from '../../../src/core/limits.ts';
-import { printHeads, type Heads } from '../../../src/mesh/heads.ts';
+import { parseHeads, printHeads, type Heads } from '../../../src/mesh/heads.ts';
 import { readWatch, type WatchFault } from '../../../src/mesh/watch-read.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -47,6 +47,23 @@ test('news are heeded ten times a second at most, and the newest is not forgotte
   vi.advanceTimersByTime(watchHeedMs);
   expect(heard.length).toBeLessThanOrEqual(27);
   expect(heard.at(-1)).toBe('99');
+});
+
+test('a line that takes long to read is followed by a rest', () => {
+  const stream = new PassThrough();
+  const heard: string[] = [];
+  const clock = performance.now.bind(performance);
+  let later = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => clock() + later);
+  const slowly: typeof parseHeads = (text) => ((later += 12), parseHeads(text));
+  readWatch(stream, { onHeads: ({ version }) => heard.push(version), onFault: () => undefined }, slowly);
+  for (let index = 0; index < 400; index += 1) {
+    stream.emit('data', Buffer.from(line(String(index))));
+    vi.advanceTimersByTime(25);
+  }
+  vi.restoreAllMocks();
+  expect(heard.length).toBeGreaterThan(12);
+  expect(heard.length).toBeLessThan(19);
 });
 
 test('more lines than a host may send are a flood: it is told once, and nothing afterwards', () => {

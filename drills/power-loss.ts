@@ -3,7 +3,7 @@
  * is mounted and mounted afresh, which is what a disk holds at that instant. Without root: the layer that drops what was
  * not flushed. `--cuts=N` (default 60), `--target=memd|writer`, `--layer` for the second kind also as root.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { realDisk } from '../src/store/disk.ts';
@@ -93,15 +93,31 @@ function bodyContents(texts: readonly string[]): Set<string> {
   return new Set(texts.map((text) => (JSON.parse(text) as { body: { content?: string } }).body.content ?? ''));
 }
 
+/** A copy that finds the image changed under it is made again, at most so often. */
+const copiesMax = 50;
+
 /**
  * Copies the image while nobody writes to it: a copy that takes its time would be of no one moment, its journal newer than
- * what stands before it, which is what no power cut leaves. Nothing is flushed by it.
+ * what stands before it, which is what no power cut leaves. Nothing is flushed by it. The file system goes on by itself (it
+ * empties its journal), so a copy counts when the image is read once more and is still the same.
  */
-async function copyOfOneMoment(pid: number, image: string, copy: string): Promise<void> {
+async function copyOfOneMoment(
+  context: DrillContext,
+  pid: number,
+  files: { image: string; copy: string },
+): Promise<void> {
+  const { image, copy } = files;
   process.kill(pid, 'SIGSTOP');
   try {
-    for (let tries = 0; tries < 1_000 && !isStopped(pid); tries += 1) await pause(1);
-    root('cp', ['--sparse=always', image, copy]);
+    for (let tries = 0; !isStopped(pid); tries += 1) {
+      context.check(tries < 20_000, 'memd did not stop');
+      await pause(1);
+    }
+    for (let tries = 0; ; tries += 1) {
+      root('cp', ['--sparse=always', image, copy]);
+      if (spawnSync('cmp', ['-s', image, copy]).status === 0) return;
+      context.check(tries < copiesMax, 'the image does not come to rest');
+    }
   } finally {
     process.kill(pid, 'SIGCONT');
   }
@@ -128,7 +144,7 @@ async function inspectCut(
   const { folder, pid, mounted, target, acknowledged, verify } = work;
   const copy = path.join(folder, 'cut.img');
   const point = path.join(folder, 'cut');
-  await copyOfOneMoment(pid, mounted.image, copy);
+  await copyOfOneMoment(context, pid, { image: mounted.image, copy });
   mkdirSync(point, { recursive: true });
   root('mount', ['-o', 'loop', copy, point]);
   try {

@@ -127,3 +127,9 @@ describe('secret gate', () => {
     }
   });
 });
+
+test('nothing of a text that was looked at is measured and kept: a memd looks at texts for months', async () => {
+  const before = performance.getEntries().length;
+  for (let n = 0; n < 20; n += 1) await scanTexts([`what was learned about case ${n}`]);
+  expect(performance.getEntries()).toHaveLength(before);
+});

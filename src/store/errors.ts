@@ -130,7 +130,9 @@ export function systemCode(error: unknown): string {
 }
 
 /** True while the disk takes nothing, and is sound otherwise: no room, or read-only. It goes on by itself afterwards. */
-export function isDiskShut(error: unknown): error is OperatingError {
+export function isDiskShut(
+  error: unknown,
+): error is OperatingError & { readonly code: 'DISK_FULL' | 'DISK_READ_ONLY' } {
   return isOperatingError(error, 'DISK_FULL') || isOperatingError(error, 'DISK_READ_ONLY');
 }
 

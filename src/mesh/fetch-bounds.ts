@@ -64,7 +64,7 @@ let promised = 0;
  * peers together, fills the disk. Errors: `DISK_FULL` when not even an ordinary fetch has room, `DISK_FAILED`.
  */
 export function takeRoom({ gitDir }: Pick<Repository, 'gitDir'>, wanted: number): DiskRoom {
-  const free = freeBytes(gitDir) - promised;
+  const free = spareBytes(gitDir) - promised;
   const half = Math.floor(free / 2);
   if (half < Math.min(wanted, fetchSlackBytes)) throw noRoom(gitDir);
   const bytesMax = Math.min(wanted, half);
@@ -83,8 +83,8 @@ export function noRoom(gitDir: string): OperatingError {
   });
 }
 
-/** Without what is left to appends. */
-function freeBytes(folder: string): number {
+/** What is free beyond what is left to appends. */
+function spareBytes(folder: string): number {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);
     return bavail * bsize - Math.min(fetchReserveBytes, (blocks * bsize) / fetchReservePart);

@@ -1,8 +1,8 @@
 /** Checks of the machine: programs, settings, disk. */
-import { statfsSync } from 'node:fs';
 import { readConfig } from '../../daemon/config/config.ts';
 import { version } from '../../daemon/version.ts';
 import { runChild } from '../../store/child.ts';
+import { freeBytes } from '../../store/home/disk-room.ts';
 import { findProgram } from '../service/program-folders.ts';
 import { fine, wrong, type Check, type Finding, type Room } from './checks.ts';
 
@@ -67,8 +67,7 @@ const disk: Check = {
   name: 'disk',
   inHome: true,
   look: ({ home }) => {
-    const { bavail, bsize } = statfsSync(home.dir);
-    const free = Math.floor((bavail * bsize) / mebibyte);
+    const free = Math.floor(freeBytes(home.dir) / mebibyte);
     const detail = `${free} MiB free for ${home.dir}`;
     return free >= freeLeastMiB
       ? fine(detail)

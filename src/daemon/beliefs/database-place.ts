@@ -78,5 +78,5 @@ export async function writeSomewhere(
 /** The new file takes the place of the old one, and its journal comes to as much again. */
 function hasRoom(home: Home): boolean {
   const bytes = statSync(home.database, { throwIfNoEntry: false })?.size ?? 0;
-  return freeBytes(home) >= bytes + databaseRoomBytes && tryRoom(home) === undefined;
+  return freeBytes(home.dir) >= bytes + databaseRoomBytes && tryRoom(home) === undefined;
 }

@@ -4,7 +4,6 @@
  * never by whether an earlier run said that it was done. A purge does not wait for it: it is stopped, and comes again.
  */
 import type { Logger } from 'pino';
-import { statfsSync } from 'node:fs';
 import {
   maintainFreeBytesMin,
   maintainLooseMin,
@@ -20,7 +19,7 @@ import { countLoose } from '../../store/git/loose-files.ts';
 import { listPacks } from '../../store/git/pack-index.ts';
 import { mergePacks, packLoose } from '../../store/git/repack.ts';
 import type { Repository } from '../../store/git/repository.ts';
-import { isReadOnly } from '../../store/home/disk-room.ts';
+import { freeBytes, isReadOnly } from '../../store/home/disk-room.ts';
 import type { Home } from '../../store/home/home.ts';
 import { readMaintenanceNote, writeMaintenanceNote, type MaintenanceNote } from '../../store/notes/maintenance-note.ts';
 import type { MaintainedJson, MaintenanceJson } from '../api/api-types.ts';
@@ -215,9 +214,9 @@ function isOver({ home, repository }: MaintenanceOptions): boolean {
 
 /** A pack is made beside what it replaces; an append must not find the disk full for that. */
 function requireRoom({ objectDir }: Repository, bytes: number): void {
-  const { bavail, bsize } = statfsSync(objectDir);
-  if (bavail * bsize >= bytes + maintainFreeBytesMin) return;
-  throw new OperatingError('DISK_FULL', `too little room beside ${objectDir} to pack it: ${bavail * bsize} bytes`, {
+  const free = freeBytes(objectDir);
+  if (free >= bytes + maintainFreeBytesMin) return;
+  throw new OperatingError('DISK_FULL', `too little room beside ${objectDir} to pack it: ${free} bytes`, {
     hint: 'free some space on that file system; memd tries again by itself',
   });
 }

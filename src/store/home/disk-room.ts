@@ -12,13 +12,13 @@ import type { Home } from './home.ts';
 /** File numbers that are left below which it is tried. */
 const filesMin = 16;
 
-/** Bytes that this user may still write on the disk of a home, as its file system says. Errors: `DISK_FAILED`. */
-export function freeBytes(home: Pick<Home, 'dir'>): number {
+/** Bytes that this user may still write on the disk of a folder, as its file system says. Errors: `DISK_FAILED`. */
+export function freeBytes(folder: string): number {
   try {
-    const { bavail, bsize } = statfsSync(home.dir);
+    const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch (error) {
-    throw diskError(error, 'look at the disk of', home.dir);
+    throw diskError(error, 'look at the disk of', folder);
   }
 }
 

@@ -126,7 +126,7 @@ function describeDone(purged: DoneJson): string[] {
     `purged ${short(targets)} by trust op ${id}`,
     done
       ? '  carried out here: nothing in this home says what it said'
-      : '  NOT CARRIED OUT here yet: memctl status says why; it is tried again when memd starts',
+      : '  NOT CARRIED OUT here yet: memctl status says why; memd tries again by itself, at its next start too',
     ...(unconfirmed.length === 0
       ? []
       : [`  not known to be gone from: ${unconfirmed.join(', ')} (memctl fetch; memctl purge --list)`]),

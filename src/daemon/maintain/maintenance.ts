@@ -174,7 +174,11 @@ async function maintain(options: MaintenanceOptions, { full, progress, signal }:
 
 /** Between two steps; a child that is at work is ended at once. */
 function requireGoing(signal: AbortSignal): void {
-  if (signal.aborted) throw new OperatingError('CHILD_FAILED', 'maintenance was stopped', { retry: 'later' });
+  if (signal.aborted)
+    throw new OperatingError('CHILD_FAILED', 'maintenance was stopped', {
+      retry: 'later',
+      hint: 'a purge goes first, or memd was ending; nothing is lost: run it again',
+    });
 }
 
 /** Many new ones, or a few for long. What no branch reaches stays loose, and is no reason to begin again. */

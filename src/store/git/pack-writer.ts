@@ -61,7 +61,11 @@ async function runPackObjects(repository: Repository, job: PackJob, folder: stri
       });
     child.stdin.end();
     const result = await child.done;
-    if (job.signal.aborted) throw new OperatingError('CHILD_FAILED', 'packing was stopped', { retry: 'later' });
+    if (job.signal.aborted)
+      throw new OperatingError('CHILD_FAILED', 'packing was stopped', {
+        retry: 'later',
+        hint: 'a purge goes first, or memd was ending; nothing is lost: run it again',
+      });
     if (/No space left|Disk quota/.test(result.stderr))
       throw new OperatingError('DISK_FULL', `cannot make a pack in ${folder}: the disk is full`);
     if (result.code !== 0) throw failedChild({ command: 'git', args: ['pack-objects'] }, result);

@@ -26,12 +26,20 @@ export function folderCache(): FolderCache {
   return {
     get: (oid) => folders.get(oid),
     put(folder) {
+      const kept = folders.get(folder.oid) ?? { ...folder, content: ownBytes(folder.content) };
       folders.delete(folder.oid);
-      folders.set(folder.oid, folder);
+      folders.set(folder.oid, kept);
       const oldest = folders.keys().next().value;
       if (folders.size > foldersMax && oldest !== undefined) folders.delete(oldest);
     },
   };
+}
+
+/** What is read is a part of 64 kB that came out of a pipe, and would keep all of it: 256 MB for all folders. */
+function ownBytes(content: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(content.length);
+  content.copy(own);
+  return own;
 }
 
 /** A reader whose reads are remembered until `close`. */

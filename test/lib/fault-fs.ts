@@ -47,7 +47,7 @@ const writingVerbs: ReadonlySet<string> = new Set(
 );
 /** What needs no room. */
 const roomless =
-  /^(fsync|fsyncSync|renameSync|rmSync|unlinkSync|rmdirSync|chmodSync|fchmodSync|truncateSync|ftruncateSync) /;
+  /^(fsync|fsyncSync|renameSync|rmSync|unlinkSync|rmdirSync|chmodSync|fchmodSync|truncateSync|ftruncateSync|rm|rmdir|unlink|rename) /;
 
 type Any = (...args: never[]) => unknown;
 const plain = fs as unknown as Record<string, Any>;
@@ -104,6 +104,10 @@ const byPath = (
   'symlinkSync rmdirSync writeSync fchmodSync ftruncateSync fsyncSync'
 ).split(' ');
 
+/** The same off the main thread; any other one of `fs.promises` is refused, so that none is missed. */
+const promised = 'rm rmdir unlink rename'.split(' ');
+const unpatched = 'appendFile chmod copyFile cp link mkdir mkdtemp open symlink truncate writeFile'.split(' ');
+
 function halfOf(data: unknown): unknown {
   if (typeof data === 'string') return data.slice(0, Math.floor(data.length / 2));
   return data instanceof Uint8Array ? data.subarray(0, Math.floor(data.length / 2)) : data;
@@ -127,6 +131,24 @@ function patchPlain(state: State, name: string, original: Any): Any {
     } finally {
       state.depth -= 1;
     }
+  };
+}
+
+function patchPromised(state: State, name: string, original: Any): Any {
+  return async (...args: never[]) => {
+    const [file, to] = args as unknown[];
+    if (!isBelow(state, file)) return original(...args);
+    const verdict = enter(state, `${name} ${file}${name === 'rename' ? ` ${String(to)}` : ''}`);
+    const result = await original(...args);
+    if (verdict === 'fail after') throw leave(state);
+    return result;
+  };
+}
+
+function refusePromised(state: State, name: string, original: Any): Any {
+  return async (...args: never[]) => {
+    if (isBelow(state, args[0])) throw new Error(`fs.promises.${name} has no faults yet: add it to fault-fs.ts`);
+    return original(...args);
   };
 }
 
@@ -236,6 +258,10 @@ export function faultFs(root: string): FaultFs {
     model: undefined,
   };
   const originals = new Map<string, Any>([...byPath, 'openSync', 'fsync'].map((name) => [name, plain[name] as Any]));
+  const promises = fs.promises as unknown as Record<string, Any>;
+  const slow = new Map<string, Any>([...promised, ...unpatched].map((name) => [name, promises[name] as Any]));
+  for (const [name, original] of slow)
+    promises[name] = (promised.includes(name) ? patchPromised : refusePromised)(state, name, original);
   const { spawn } = childProcess;
   for (const name of byPath) plain[name] = patchPlain(state, name, originals.get(name) as Any);
   plain['openSync'] = patchOpen(state, originals.get('openSync') as Any);
@@ -253,6 +279,7 @@ export function faultFs(root: string): FaultFs {
     model: () => (state.model ??= powerModel(root)),
     restore() {
       for (const [name, original] of originals) plain[name] = original;
+      for (const [name, original] of slow) promises[name] = original;
       Object.assign(childProcess, { spawn });
       syncBuiltinESMExports();
     },

@@ -274,6 +274,29 @@ describe('the home', () => {
     await requireSound(host, await repair(host));
   });
 
+  test(
+    'keeps a folder that lies elsewhere, behind a link, and says how to put it back',
+    { timeout: 60_000 },
+    async () => {
+      const host = await copy();
+      const [folder, elsewhere] = [join(host.repository, 'objects'), `${host.home}-objects`];
+      renameSync(folder, elsewhere);
+      symlinkSync(elsewhere, folder);
+      mkdirSync(`${host.home}-info`);
+      writeFileSync(join(`${host.home}-info`, 'grafts'), 'x');
+      rmSync(join(host.repository, 'info'), { recursive: true, force: true });
+      symlinkSync(`${host.home}-info`, join(host.repository, 'info'));
+      expect((await repair(host)).left).toMatchObject([
+        { what: 'repository', fix: expect.stringContaining(`mv '${elsewhere}' '${folder}'`) as unknown },
+      ]);
+      expect(await host.json('recall', 'note/n0')).toMatchObject({ status: 'served' });
+      rmSync(folder);
+      renameSync(elsewhere, folder);
+      await requireSound(host, await repair(host));
+      expect(existsSync(join(`${host.home}-info`, 'grafts'))).toBe(true);
+    },
+  );
+
   test('is not repaired beside a memd whose lock file is gone', { timeout: 60_000 }, async () => {
     const host = await copy();
     await host.start();

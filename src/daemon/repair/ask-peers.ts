@@ -12,15 +12,11 @@ import { peersOf } from '../../mesh/node.ts';
 import { peerConnection, type PeerConnection } from '../../mesh/ssh-client.ts';
 import type { SshdAccess } from '../../mesh/system-ssh.ts';
 import { takeOver } from '../../mesh/take-over.ts';
-import { openReader } from '../../store/git/reader.ts';
-import type { ObjectView } from '../../store/git/repository.ts';
 import { readKeys } from '../../store/home/keys.ts';
-import { readLogLayout, readSegments } from '../../store/logs/log-tree.ts';
 import { readPeerMemory } from '../../store/notes/peer-memory.ts';
-import { isOperatingError } from '../../store/errors.ts';
 import type { Identity } from '../identity.ts';
 import { sshdAccess } from '../peers/sshd-access.ts';
-import type { LineList } from './assemble.ts';
+import type { LinePool } from './line-pool.ts';
 import type { RepairRoom, RepositoryRoom } from './room.ts';
 
 /** Peers of which nothing but an address is known, when there is no charter to ask. */
@@ -56,8 +52,8 @@ export async function askForTrust(
 
 /** Peers that are asked for lines. */
 export interface AskedPeers {
-  /** The log as every peer that answers has it: one list each. Its objects are here afterwards, unless something is purged. */
-  readonly linesOf: (log: string) => Promise<readonly LineList[]>;
+  /** Adds the log as every peer that answers has it. Its objects are here afterwards, unless something is purged. */
+  readonly addLines: (log: string, pool: LinePool) => Promise<void>;
   /** There are peers, and each has been asked and has answered. */
   readonly areAllHeard: () => boolean;
   readonly close: () => void;
@@ -75,12 +71,10 @@ export function openAskedPeers(room: RepositoryRoom, charter: Charter, self: str
   let dialled: Promise<readonly (Peer | undefined)[]> | undefined;
   let open: readonly Peer[] = [];
   return {
-    async linesOf(log) {
+    async addLines(log, pool) {
       dialled ??= Promise.all(room.offline ? [] : names.map((name) => dial(room, charter, name)));
       open = (await dialled).filter((peer) => peer !== undefined);
-      const lists: LineList[] = [];
-      for (const peer of open) lists.push(await takeLines(room, charter, { peer, log }));
-      return lists;
+      for (const peer of open) await takeLines(room, charter, { peer, log, pool });
     },
     areAllHeard: () => names.length > 0 && open.length === names.length,
     close: () => open.forEach(({ connection }) => connection.close()),
@@ -109,10 +103,10 @@ async function dial(room: RepairRoom, charter: Charter, name: string): Promise<P
 async function takeLines(
   { repository, progress }: RepositoryRoom,
   charter: Charter,
-  { peer, log }: { readonly peer: Peer; readonly log: string },
-): Promise<LineList> {
+  { peer, log, pool }: { readonly peer: Peer; readonly log: string; readonly pool: LinePool },
+): Promise<void> {
   const offered = peer.heads.heads[log];
-  if (offered === undefined) return [];
+  if (offered === undefined) return;
   progress(`taking log ${log} from ${peer.name}`);
   const fetched = await fetchPack({
     connection: peer.connection,
@@ -124,41 +118,14 @@ async function takeLines(
     ...packBounds(offered.seq),
     deadlineMs: fetchDeadlineMs,
   });
-  if (!fetched.ok) return [];
+  if (!fetched.ok) return;
   const { quarantine } = fetched.value;
   try {
-    const lines = await readLines(quarantine.view, offered.oid);
+    const [read] = await pool.addCommits(quarantine.view, [offered.oid]);
     // A peer that has not purged yet would bring bodies back: of what it sends only lines are taken then.
-    if (lines.length > 0 && charter.purges.size === 0)
+    if (read !== undefined && read.lines > 0 && charter.purges.size === 0)
       await takeOver(repository, quarantine, { tip: offered.oid, base: undefined });
-    return lines;
   } finally {
     quarantine.remove();
-  }
-}
-
-/** Lines of a log at a commit, as far as they can be read; after damage those of the files behind it, too. */
-export async function readLines(view: ObjectView, commit: string): Promise<LineList> {
-  const lines: (string | Uint8Array)[] = [];
-  const reader = openReader(view, { deadlineMs: fetchDeadlineMs });
-  try {
-    const layout = await readLogLayout(reader, commit);
-    if (!layout.ok) return lines;
-    const { segments } = layout.value;
-    for (let from = 0; from < segments.length;) {
-      let read = from;
-      for await (const part of readSegments(reader, layout.value, from)) {
-        for (const line of (part.ok ? part.value.lines : part.before) ?? []) lines.push(line);
-        read += 1;
-      }
-      from = read;
-    }
-    return lines;
-  } catch (error) {
-    // What git cannot read at all: the other sources have a say.
-    if (!isOperatingError(error)) throw error;
-    return lines;
-  } finally {
-    await reader.close();
   }
 }

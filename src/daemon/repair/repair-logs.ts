@@ -5,6 +5,7 @@
  */
 import { assert } from '../../crypto/result.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
+import { fetchDeadlineMs } from '../../core/limits.ts';
 import { parseLine } from '../../core/line.ts';
 import type { VerifiedLine } from '../../core/log.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
@@ -14,14 +15,16 @@ import { openReader } from '../../store/git/reader.ts';
 import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
 import { unknownCommit, type LastHead } from '../../store/notes/last-heads.ts';
 import { restoreCommit, writeTree, writeWholeCommit } from '../../store/logs/log-salvage.ts';
+import { readLogLayout, readSegments } from '../../store/logs/log-tree.ts';
 import { readPlainCopy } from '../../store/logs/plain-copies.ts';
 import { isSettled } from '../beliefs/heads-keeper.ts';
 import { cutOf, readVerifiedLog, type ReadLog } from '../beliefs/log-book.ts';
 import { counted } from '../counted.ts';
 import { pinCuts } from '../own/branches.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
-import { readLines, type AskedPeers } from './ask-peers.ts';
+import type { AskedPeers } from './ask-peers.ts';
 import { assembleLog, type LineList } from './assemble.ts';
+import { createLinePool, type CommitLines } from './line-pool.ts';
 import type { RepositoryRoom } from './room.ts';
 
 export interface LogsToRepair {
@@ -143,8 +146,8 @@ async function restoreLog(logs: LogsToRepair, restoring: Restoring): Promise<Res
   const { meshId, purges } = trust.charter;
   const sources = await gather(logs, restoring);
   const wanted = { host: name, mesh: meshId, keys: holdingKeys(host), purged: purges };
-  const own = new Set(fault.lines.map(({ link }) => link));
-  const { lines, forkAt } = assembleLog(wanted, own, [fault.lines.map(({ text }) => text), ...sources.lists]);
+  const own = { held: new Set(fault.lines.map(({ link }) => link)), seen: last[name]?.link };
+  const { lines, forkAt } = assembleLog(wanted, own, [fault.lines.map(({ text }) => text), sources.lines]);
   assert(lines.length >= fault.lines.length, 'a repair gives up no line that the branch has');
   if (forkAt !== undefined)
     room.leave(
@@ -153,7 +156,7 @@ async function restoreLog(logs: LogsToRepair, restoring: Restoring): Promise<Res
       'memctl host recover there',
     );
   const texts = lines.map(({ text }) => text);
-  keepRubbish(room, { host: name, meshId, lists: sources.lists, lines });
+  keepRubbish(room, { host: name, meshId, all: sources.lines, lines });
   const oid = texts.length === 0 ? undefined : await commitFor(logs, restoring, { texts, sources });
   const ref = logRef(name);
   if (oid !== undefined) await compareAndSwapRef(room.repository, { ref, expected: undefined, next: oid });
@@ -196,22 +199,23 @@ function isSure({ fault, lines, oid, seen }: Restored, { allFound, allAsked }: K
 }
 
 interface Sources {
-  readonly lists: readonly LineList[];
-  /** Commits that may hold the log, with what of it can be read. */
-  readonly commits: readonly { readonly oid: string; readonly lines: LineList }[];
+  readonly lines: LineList;
+  /** Commits that may hold the log, with how much of it can be read. */
+  readonly commits: readonly CommitLines[];
 }
 
 /** Peers first: what they send may bring the very objects back that are missing here. */
 async function gather({ room, peers, last }: LogsToRepair, { host, fault, tips }: Restoring): Promise<Sources> {
   const { repository, home } = room;
-  const fromPeers = await peers.linesOf(host.name);
+  const pool = createLinePool();
+  await peers.addLines(host.name, pool);
   const oids = new Set([fault.oid, last[host.name]?.oid ?? '', ...tips.map(({ oid }) => oid)]);
   oids.delete('');
-  const commits: { oid: string; lines: LineList }[] = [];
-  for (const oid of oids) commits.push({ oid, lines: await readLines(repository, oid) });
+  const commits = await pool.addCommits(repository, [...oids]);
   // A last line that lost its newline proves itself like any other.
   const { lines, rest } = splitLines(readPlainCopy(home, host.name));
-  return { lists: [...commits.map((commit) => commit.lines), ...fromPeers, [...lines, rest]], commits };
+  pool.add([...lines, rest]);
+  return { lines: pool.lines(), commits };
 }
 
 /** The commit to point the branch at: the one that was lost if it can be had again, else one that holds exactly these lines. */
@@ -224,18 +228,31 @@ async function commitFor(
   const log = { repository, host: host.name, meshId: trust.charter.meshId, lines: texts };
   const tree = await writeTree(log);
   const wanted = fault.oid === '' ? [...room.lost] : [fault.oid];
-  const known = sources.commits.map(({ oid, lines }) => ({ oid, lines: lines.length }));
+  const known = sources.commits;
   const earlier = [...known.filter(({ oid }) => oid !== fault.oid), { oid: null, lines: 0 }];
   const restored = await restoreCommit(log, { oids: new Set(wanted), tree, earlier });
-  for (const oid of new Set([fault.oid, restored ?? '', ...known.map((commit) => commit.oid)]))
+  const equal = known.filter(({ lines }) => lines === texts.length);
+  for (const oid of new Set([fault.oid, restored ?? '', ...equal.map((commit) => commit.oid)]))
     if (oid !== '' && (await holds(room, oid, texts))) return oid;
   return writeWholeCommit(log, tree);
 }
 
 async function holds({ repository }: RepositoryRoom, oid: string, texts: readonly string[]): Promise<boolean> {
   if (!(await isWhole(repository, oid))) return false;
-  const lines = await readLines(repository, oid);
-  return lines.length === texts.length && lines.every((line, index) => line === texts[index]);
+  const reader = openReader(repository, { deadlineMs: fetchDeadlineMs });
+  try {
+    const layout = await readLogLayout(reader, oid);
+    if (!layout.ok) return false;
+    let at = 0;
+    // Strictly, as whoever reads the log next will: lines in files that are no log are not the log.
+    for await (const part of readSegments(reader, layout.value)) {
+      if (!part.ok || !part.value.lines.every((line, index) => line === texts[at + index])) return false;
+      at += part.value.lines.length;
+    }
+    return at === texts.length;
+  } finally {
+    await reader.close();
+  }
 }
 
 /** What a source has and the log has not: somebody may want to know what it was. Never a body that a purge took out. */
@@ -244,13 +261,13 @@ function keepRubbish(
   found: {
     readonly host: string;
     readonly meshId: string;
-    readonly lists: readonly LineList[];
+    readonly all: LineList;
     readonly lines: readonly VerifiedLine[];
   },
 ): void {
   const good = new Set(found.lines.map(({ link }) => link));
   const rest = new Set(
-    found.lists.flat().filter((text) => {
+    found.all.filter((text) => {
       const line = parseLine(text, found.meshId);
       return text.length > 0 && !(line.ok && good.has(line.value.link));
     }),

@@ -1,5 +1,5 @@
 /** What makes a folder a repository: HEAD, folders, configuration, refs that can be read. */
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   findDamagedRefs,
@@ -13,25 +13,52 @@ import { initRepository, openRepository, prepareRepository, type Repository } fr
 import { counted } from '../counted.ts';
 import type { RepairRoom } from './room.ts';
 
+const folders = ['objects', 'refs', 'refs/heads', 'refs/heads/log', 'refs/heads/view', 'objects/pack'];
+
+/**
+ * A folder of the repository that is a link to a real one: what is in it is in use, so it is neither rubbish nor ours to move.
+ * Undefined where there is none.
+ */
+function linkedFolder(gitDir: string): string | undefined {
+  const isLinked = (file: string): boolean =>
+    lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true &&
+    statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+  return folders.map((name) => path.join(gitDir, name)).find(isLinked);
+}
+
 /** Files with which git sees something else than the objects say. This program never makes them. */
 const foreignFiles = ['shallow', 'info/grafts', 'objects/info/grafts', 'refs/replace'];
 
 /**
  * Makes the repository one that can be opened and read. `host`: whose log HEAD names. @returns it, and the branches whose file
- * says nothing.
+ * says nothing; undefined where a person must move a folder first.
  */
 export async function repairSkeleton(
   room: RepairRoom,
   host: string,
-): Promise<{ readonly repository: Repository; readonly damaged: ReadonlySet<string> }> {
+): Promise<{ readonly repository: Repository; readonly damaged: ReadonlySet<string> } | undefined> {
   const { home, aside } = room;
   const gitDir = home.repository;
+  if (!existsSync(gitDir) && lstatSync(gitDir, { throwIfNoEntry: false }) !== undefined) {
+    // A disk that is not mounted, most often: an empty repository there, or here, would be no repair.
+    const target = path.resolve(home.dir, readlinkSync(gitDir));
+    const fix = `mount what ${target} lies on, or remove the link: rm '${gitDir}'; then memctl doctor --repair`;
+    room.leave('repository', `${gitDir} is a link to ${target}, and nothing is there`, fix);
+    return undefined;
+  }
   if (!existsSync(gitDir)) {
     await initRepository(gitDir, { host });
     room.lostUnknown = true;
     room.done('repository', 'repo.git was gone: an empty one takes its place');
   }
-  for (const name of ['objects', 'refs', 'refs/heads', 'refs/heads/log', 'refs/heads/view', 'objects/pack']) {
+  const linked = linkedFolder(gitDir);
+  if (linked !== undefined) {
+    const target = realpathSync(linked);
+    const why = `${linked} is a link to ${target}: nothing is repaired through it, and nothing was`;
+    room.leave('repository', why, `rm '${linked}' && mv '${target}' '${linked}', then memctl doctor --repair`);
+    return undefined;
+  }
+  for (const name of folders) {
     const folder = path.join(gitDir, name);
     const status = lstatSync(folder, { throwIfNoEntry: false });
     if (status?.isDirectory() === true) continue;
@@ -45,11 +72,7 @@ export async function repairSkeleton(
     await writeHead({ gitDir }, host);
     room.done('HEAD', `it named no log: it names log/${host} again`);
   }
-  for (const name of foreignFiles) {
-    if (!existsSync(path.join(gitDir, name))) continue;
-    aside.moveAside(path.join(gitDir, name), 'makes git see another history than the objects hold');
-    room.done('repository', `${name} is moved aside: it makes git see another history than the objects hold`);
-  }
+  setForeignAside(room);
   await repairPackedRefs(room);
   const repository = openRepository(gitDir);
   const damaged = findDamagedRefs(repository);
@@ -59,6 +82,22 @@ export async function repairSkeleton(
   if (existsSync(config) && !lstatSync(config).isFile()) aside.moveAside(config, 'is not a plain file');
   await prepareRepository(repository);
   return { repository, damaged: new Set(damaged.map(({ ref }) => ref)) };
+}
+
+function setForeignAside(room: RepairRoom): void {
+  const { aside, home } = room;
+  const gitDir = home.repository;
+  for (const name of ['info', 'objects/info']) {
+    // Through a link a file of somebody else would be moved.
+    if (lstatSync(path.join(gitDir, name), { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    aside.moveAside(path.join(gitDir, name), 'is a link');
+    room.done('repository', `${name} was a link: it is moved aside`);
+  }
+  for (const name of foreignFiles) {
+    if (!existsSync(path.join(gitDir, name))) continue;
+    aside.moveAside(path.join(gitDir, name), 'makes git see another history than the objects hold');
+    room.done('repository', `${name} is moved aside: it makes git see another history than the objects hold`);
+  }
 }
 
 /**

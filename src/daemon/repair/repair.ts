@@ -71,7 +71,9 @@ async function repairStore(room: RepairRoom): Promise<boolean> {
   const identity = readOrLeave(room, 'identity', () => readIdentity(room.home));
   if (identity === undefined) return false;
   const keys = readOrLeave(room, 'keys', () => readKeys(room.home));
-  const { repository } = await repairSkeleton(room, identity.host);
+  const skeleton = await repairSkeleton(room, identity.host);
+  if (skeleton === undefined) return false;
+  const { repository } = skeleton;
   const inRepository: RepositoryRoom = Object.assign(room, { repository, offline: keys === undefined });
   await repairObjects(inRepository);
   const { mesh } = identity;

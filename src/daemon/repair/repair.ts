@@ -6,7 +6,7 @@
  * The order follows what needs what: modes, the lock, the skeleton of the repository, objects, the trust set (which says whose
  * lines count), logs, journals, files. Then the home is opened as any command does, which fetches and makes what is derived.
  */
-import { isOperatingError } from '../../store/errors.ts';
+import { diskError, isOperatingError } from '../../store/errors.ts';
 import { readRef, logRef } from '../../store/git/refs.ts';
 import { isWhole } from '../../store/git/branch-commits.ts';
 import { openRepository } from '../../store/git/repository.ts';
@@ -40,7 +40,15 @@ export type Repaired = Pick<RepairRoom, 'repaired' | 'left'> & { readonly aside:
  * `HOME_LOCK_DAMAGED`, `DISK_FAILED`, `DISK_FULL`; then what was done before stays done.
  */
 export async function repairHome(options: RepairOptions): Promise<Repaired> {
-  const room = openRepairRoom(options);
+  try {
+    return await repairWith(openRepairRoom(options));
+  } catch (error) {
+    // A disk that is full, or may not be written: whatever was about to be done.
+    throw error instanceof Error && 'syscall' in error ? diskError(error, 'repair', options.home.dir) : error;
+  }
+}
+
+async function repairWith(room: RepairRoom): Promise<Repaired> {
   repairModes(room);
   openHome(room.home.dir);
   const sound = await underLock(room, () => repairStore(room));

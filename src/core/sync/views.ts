@@ -46,12 +46,15 @@ function wantedViews(
   const { world } = turn;
   const wanted = new Map<string, ViewTip>();
   for (const [host, offered] of Object.entries(heads.views ?? {})) {
-    if (!all && world.views?.isAwaited(host) !== true) continue;
     if (!world.isEnrolled(host) || !isNews(turn, peer, { host, offered })) continue;
-    if (host !== peer && host !== world.host && peerOf(turn, host).state === 'up') continue;
     const refused = peerOf(turn, peer).memory.views.refused.get(host);
-    if (refused?.offer === offerName(offered) && refused.until > turn.at) noteAlarms(turn, peer, [refused.alarm]);
-    else wanted.set(host, offered);
+    // Told in every cycle while it lasts, also in one that asks for no journal.
+    if (refused?.offer === offerName(offered) && refused.until > turn.at) {
+      noteAlarms(turn, peer, [refused.alarm]);
+      continue;
+    }
+    if (!all && world.views?.isAwaited(host) !== true) continue;
+    if (host === peer || host === world.host || peerOf(turn, host).state !== 'up') wanted.set(host, offered);
   }
   return wanted;
 }

@@ -7,6 +7,7 @@ import type { Config } from './config/config.ts';
 import { defaultSync } from './config/config-file.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
+import { logOutput } from './log-output.ts';
 import { handleRequest } from './api/handlers.ts';
 import { sessionsOf } from './session/sessions.ts';
 import { keepMaintained, maintenanceSchedule } from './maintain/schedule.ts';
@@ -50,7 +51,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
   const { config } = options;
   const schedule = requireSchedule(options);
   const maintainAt = maintenanceSchedule(config);
-  const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, pino.destination(2));
+  const log = pino({ base: null, level: process.env['MEMD_LOG'] ?? 'info' }, logOutput(2));
   let follow = (): void => undefined;
   let notifying: Notifying | undefined;
   let rekeyed = (): Promise<void> => Promise.resolve();

@@ -20,7 +20,7 @@ interface Wanted {
 }
 
 /** What says which of two lines is the log's: links of what the branch has, verified, and the last link that this home saw. */
-export interface OwnWord {
+export interface OwnSide {
   readonly held: ReadonlySet<string>;
   readonly seen?: string | undefined;
 }
@@ -29,7 +29,7 @@ export interface OwnWord {
  * Follows the chain from the start. Where two lines follow, the one that the branch has, or that leads to what was last seen,
  * is taken. Of two others that the host signed neither is.
  */
-export function assembleLog(wanted: Wanted, own: OwnWord, lists: readonly LineList[]): Assembly {
+export function assembleLog(wanted: Wanted, own: OwnSide, lists: readonly LineList[]): Assembly {
   const pool = poolOf(wanted, lists);
   const sides = { held: own.held, seen: linksBefore(own.seen, pool) };
   const texts: string[] = [];

@@ -25,6 +25,8 @@ export interface AttendantOptions {
 export interface Attendant {
   /** Opens the watch, and the offer to be asked back, over a live connection. */
   attend(peer: string, connection: RoutedConnection | undefined): void;
+  /** There is a new connection to the peer: what was kept open over the one before is over, whenever that is noticed. */
+  renewed(peer: string): void;
   /** Whatever happens to a connection from now on is not told as lost. */
   close(): void;
   /** Resolves when nothing is watched any more. */
@@ -37,14 +39,21 @@ const lastingMs = 5_000;
 /** Opens nothing yet. */
 export function createAttendant(options: AttendantOptions): Attendant {
   const watches = new Set<Promise<void>>();
+  /** The watch that counts, by peer. */
+  const current = new Map<string, symbol>();
   const offering = new Set<string>();
   const over = new AbortController();
 
   async function watch(peer: string, connection: RoutedConnection): Promise<void> {
+    const own = Symbol(peer);
+    current.set(peer, own);
     const started = await connection.start('memd watch', { deadlineMs: headsDeadlineMs });
-    if (!started.ok) return options.onUnwatched(peer, started.code === 'REFUSED_COMMAND');
     const since = performance.now();
-    const { lost, refused } = await listen(peer, started.value.stream, options);
+    const { lost, refused } = started.ok
+      ? await listen(peer, started.value.stream, options)
+      : { lost: false, refused: started.code === 'REFUSED_COMMAND' };
+    if (current.get(peer) !== own) return;
+    current.delete(peer);
     options.onUnwatched(peer, refused);
     if (lost && !over.signal.aborted && performance.now() - since > lastingMs) options.onLost(peer);
   }
@@ -72,6 +81,9 @@ export function createAttendant(options: AttendantOptions): Attendant {
       const done = watch(peer, connection).finally(() => watches.delete(done));
       watches.add(done);
       void offer(peer, connection);
+    },
+    renewed(peer) {
+      if (current.delete(peer)) options.onUnwatched(peer, false);
     },
     close: () => over.abort(),
     ended: () => Promise.allSettled(watches),

@@ -77,7 +77,8 @@ export function createCarrier(options: CarrierOptions): Carrier {
   function connect(host: string): RoutedConnection | PeerFault {
     const known = peers.get(host);
     if (known !== undefined && !isStillItself(node, host, known)) forgetPeer(host);
-    const connection = peers.get(host) ?? connectionTo(host, options, lines);
+    const onRenewed = (): void => attendant.renewed(host);
+    const connection = peers.get(host) ?? connectionTo(host, { ...options, onRenewed }, lines);
     peers.set(host, connection);
     if (connection.isOpen()) return connection;
     const { routes, unusable } = routesOf(host, options, lines);
@@ -154,8 +155,12 @@ function attend({ tell, mayFetch }: CarrierOptions, serve: () => ((stream: Duple
   });
 }
 
-function connectionTo(host: string, options: CarrierOptions, lines: BackLines): RoutedConnection {
-  const { node, tell, onReached } = options;
+function connectionTo(
+  host: string,
+  options: CarrierOptions & { readonly onRenewed: () => void },
+  lines: BackLines,
+): RoutedConnection {
+  const { node, tell, onReached, onRenewed } = options;
   const acceptsServerKey = (blob: Uint8Array): boolean => isKeyOf(node, host, blob);
   return routedConnection({
     routes: () => routesOf(host, options, lines).routes,
@@ -170,6 +175,7 @@ function connectionTo(host: string, options: CarrierOptions, lines: BackLines): 
       }),
     onStranger: ({ name }, key) => describeStranger(node.charter(), { host, address: name, key }),
     onReached({ name, to }, detail) {
+      onRenewed();
       const alarm = detail === undefined ? undefined : ({ code: 'HOST_KEY_MISMATCH', peer: host, detail } as const);
       tell({ kind: 'remark', peer: host, code: 'HOST_KEY_MISMATCH', alarm });
       if (typeof to !== 'function') onReached?.(host, name);

@@ -14,8 +14,8 @@ export const promise =
 
 const subject = 'ssh-route/mini';
 const place = ['--home', 'file:infra/FLEET.md#mini'];
-/** Seconds that each further host waits; 30 by default, which would make a long drill. */
-const waitSeconds = 4;
+/** Seconds that each further host waits; 30 by default, which would make a long drill. More than the 5 s that notes of a silent host are waited for, or two ranks are due at once. */
+const waitSeconds = 6;
 /** The schedule of every host; one cycle is over within it and its jitter of 5 s. */
 const sync = '*/2 * * * * *';
 const cycleMs = 7_000;

@@ -41,7 +41,7 @@ export interface JournalWriter {
   /** True when others have not been told yet what is believed, as of the last call. */
   readonly isUnsaid: () => boolean;
   readonly publishedAt: () => number;
-  /** Replaces the notes. Not to be called while a call runs. */
+  /** Replaces the notes; where the journal may not begin yet, with its first line. Not to be called while a call runs. */
   readonly writeNotes: (text: string) => Promise<void>;
   /** The branch is another one than before. */
   readonly reopen: () => void;
@@ -58,6 +58,8 @@ interface Saying {
   /** What alarms stood when others were told last. */
   mark: string | undefined;
   publishedAt: number;
+  /** Notes that wait for the first line. */
+  notes: string | undefined;
 }
 
 export function createJournalWriter(options: JournalWriterOptions, shelf: JournalShelf): JournalWriter {
@@ -69,6 +71,7 @@ export function createJournalWriter(options: JournalWriterOptions, shelf: Journa
     fine: undefined,
     mark: undefined,
     publishedAt: -Infinity,
+    notes: undefined,
   };
   return {
     async say(urgency) {
@@ -131,18 +134,21 @@ async function publish(saying: Saying, statement: Statement, fold: Fold): Promis
   await writer.append(line);
   shelf.took(host, [line]);
   saying.publishedAt = options.clock();
+  if (saying.notes !== undefined) await writeNotes(saying, saying.notes);
 }
 
-/** Notes stand beside a line: without one, one is written first. */
+/** Notes stand beside a line: without one, one is written first. Where none may be written yet they wait for it. */
 async function writeNotes(saying: Saying, text: string): Promise<void> {
   const { shelf, options } = saying;
   await shelf.load();
+  saying.notes = text;
   if ((await openWriter(saying)).newest() === null) await sayNow(saying, 'now');
   const writer = await openWriter(saying);
   const line = writer.newest();
-  if (line === null) return;
+  if (line === null || saying.notes !== text) return;
   try {
     await writer.writeNotes(text);
+    saying.notes = undefined;
   } catch (error) {
     saying.writer = undefined;
     throw error;

@@ -49,7 +49,7 @@ export interface Journal {
   readonly faults: () => readonly LocalFault[];
   /** The `notes` file of a host, as it is here; null when its journal has none, undefined without a journal. */
   readonly readNotes: (host: string) => Promise<string | null | undefined>;
-  /** Replaces the notes of this host, durable on return; at most `viewNotesBytesMax` bytes. */
+  /** Replaces the notes of this host, durable on return, or with the first line where the journal may not begin yet; at most `viewNotesBytesMax` bytes. */
   readonly writeNotes: (text: string) => Promise<void>;
   /** Tries soon what could not be written; nothing where all was. */
   readonly again: () => void;

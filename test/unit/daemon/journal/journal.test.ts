@@ -276,6 +276,18 @@ describe('the view journal', () => {
     expect(await bench.journal.readNotes(host)).toBe('told');
   });
 
+  test('keeps notes until it may begin, and has the newest of them with its first line', async () => {
+    const bench = openBench(await newWorld(), { hasPeers: () => true });
+    bench.say('ssh-route/a', 'one');
+    await bench.journal.writeNotes('too old');
+    await bench.journal.writeNotes('told');
+    expect(await bench.journal.readNotes(host)).toBeUndefined();
+    bench.journal.open();
+    await bench.pass(viewLineCalmMs);
+    expect(await bench.lines()).toHaveLength(1);
+    expect(await bench.journal.readNotes(host)).toBe('told');
+  });
+
   test('that another process put in its place is gone on from', async () => {
     const world = await newWorld();
     const bench = openBench(world);

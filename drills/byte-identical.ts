@@ -31,7 +31,7 @@ Map.groupBy ??= (items, keyOf) => {
 };
 const [dist, repository, mesh] = process.argv.slice(1);
 const load = (file) => import(pathToFileURL(dist + '/' + file).href);
-const { readRepository } = await load('daemon/snapshot.js');
+const { readRepository } = await load('daemon/beliefs/snapshot.js');
 const { readState } = await load('core/fold/fold.js');
 const { renderViews } = await load('core/views/render.js');
 const { viewSourceOf } = await load('core/views/view-source.js');

@@ -9,9 +9,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openApi, type ApiConnection } from '../drills/lib/api.ts';
-import { beHostile, packing, type HostileHost } from '../drills/lib/hostile-host.ts';
+import { formHostileMesh, packing, type HostileHost } from '../drills/lib/hostile-host.ts';
 import { manyCommits } from '../drills/lib/hostile-packs.ts';
-import { enrol, layHost, type TestHost } from '../drills/lib/hosts.ts';
+import { layHost, type TestHost } from '../drills/lib/hosts.ts';
 import type { DrillProcess } from '../drills/lib/process.ts';
 import { ceilingFigure, quantiles, ratioFigure, timed, type Figure } from './lib/figures.ts';
 import { cpuWithChildrenMs } from './lib/cpu.ts';
@@ -29,15 +29,7 @@ export async function benchHostile(): Promise<Figure[]> {
   try {
     const lay = (name: string): Promise<TestHost> =>
       layHost({ folder, name, started: (memd) => void started.push(memd) });
-    const [alpha, beta, gamma] = [await lay('alpha'), await lay('beta'), await lay('gamma')];
-    const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'alpha', '--listen', alpha.address);
-    const memd = await alpha.start();
-    await enrol(alpha, beta, mesh);
-    await beta.start();
-    await enrol(alpha, gamma, mesh);
-    await beta.ctl('fetch', 'alpha');
-    const { trust } = await alpha.json<{ trust: string }>('status');
-    const enemy = await beHostile(gamma, { mesh, trust });
+    const { alpha, beta, memd, enemy } = await formHostileMesh(lay);
     try {
       return await measure({ alpha, beta, enemy, pid: memd.pid });
     } finally {

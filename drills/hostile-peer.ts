@@ -9,8 +9,8 @@ import { initRepository, type Repository } from '../src/store/git/repository.ts'
 import { openApi, type ApiConnection } from './lib/api.ts';
 import { DrillFailure, type DrillContext } from './lib/drill.ts';
 import { bombs, manyLines, nonsense, oddLogs, type Attempt } from './lib/hostile-attempts.ts';
-import { beHostile, exec, packing, saying, serving, type HostileHost } from './lib/hostile-host.ts';
-import { enrol, layHost, type TestHost } from './lib/hosts.ts';
+import { exec, formHostileMesh, packing, saying, serving, type HostileHost } from './lib/hostile-host.ts';
+import { layHost, type TestHost } from './lib/hosts.ts';
 import { pause } from './lib/process.ts';
 import { canWatchMemory, watchMemory, type MemoryWatch } from './lib/process-memory.ts';
 
@@ -56,16 +56,8 @@ export async function run(context: DrillContext): Promise<void> {
 async function start(context: DrillContext): Promise<World> {
   const folder = context.temporaryFolder();
   const lay = (host: string): Promise<TestHost> => layHost({ folder, name: host, started: context.adopt });
-  const [alpha, beta, gamma] = [await lay('alpha'), await lay('beta'), await lay('gamma')];
   context.step('alpha founds a mesh; beta and gamma are enrolled; gamma is an enemy and runs no memd');
-  const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'alpha', '--listen', alpha.address);
-  const memd = await alpha.start();
-  await enrol(alpha, beta, mesh);
-  await beta.start();
-  await enrol(alpha, gamma, mesh);
-  await beta.ctl('fetch', 'alpha');
-  const { trust } = await alpha.json<{ trust: string }>('status');
-  const enemy = await beHostile(gamma, { mesh, trust });
+  const { alpha, beta, gamma, memd, enemy } = await formHostileMesh(lay);
   const odd = await initRepository(join(folder, 'odd.git'), { host: 'gamma' });
   const api = await openApi(join(alpha.home, 'memd.sock'));
   const betaApi = await openApi(join(beta.home, 'memd.sock'));

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import ssh2, { type Client, type ClientChannel, type ServerChannel } from 'ssh2';
 import { dataPacket } from '../../src/mesh/pkt-line.ts';
 import { printHeads, type HeadsTip } from '../../src/mesh/heads.ts';
-import type { TestHost } from './hosts.ts';
+import { enrol, type TestHost } from './hosts.ts';
+import type { DrillProcess } from './process.ts';
 
 /** What it does with a channel on which one command was asked for. */
 export type Answer = (channel: ServerChannel) => void;
@@ -22,8 +23,27 @@ export interface HostileHost {
   close(): Promise<void>;
 }
 
+/** A mesh in which gamma is an enemy and runs no memd; the other two run theirs, and beta has fetched from alpha. */
+export async function formHostileMesh(lay: (host: string) => Promise<TestHost>): Promise<{
+  readonly alpha: TestHost;
+  readonly beta: TestHost;
+  readonly gamma: TestHost;
+  readonly memd: DrillProcess;
+  readonly enemy: HostileHost;
+}> {
+  const [alpha, beta, gamma] = [await lay('alpha'), await lay('beta'), await lay('gamma')];
+  const { mesh } = await alpha.json<{ mesh: string }>('init', '--host', 'alpha', '--listen', alpha.address);
+  const memd = await alpha.start();
+  await enrol(alpha, beta, mesh);
+  await beta.start();
+  await enrol(alpha, gamma, mesh);
+  await beta.ctl('fetch', 'alpha');
+  const { trust } = await alpha.json<{ trust: string }>('status');
+  return { alpha, beta, gamma, memd, enemy: await beHostile(gamma, { mesh, trust }) };
+}
+
 /** Listens at the address of a host that was enrolled and never started. `mesh` and `trust` as the mesh has them. */
-export async function beHostile(host: TestHost, known: { mesh: string; trust: string }): Promise<HostileHost> {
+async function beHostile(host: TestHost, known: { mesh: string; trust: string }): Promise<HostileHost> {
   const key = readFileSync(join(host.home, 'keys', 'ssh_ed25519'), 'utf8');
   let heads: Readonly<Record<string, HeadsTip>> = {};
   const answers: HostileHost['answers'] = {};

@@ -1,7 +1,7 @@
 /** Leaving a mesh: what only this machine holds is looked at first, then memd ends, and nothing is deleted. */
 import { setTimeout } from 'node:timers/promises';
 import type { StatusJson } from '../daemon/api/api-types.ts';
-import { connectApi } from '../daemon/api/api-client.ts';
+import { isAnswered } from '../daemon/api/api-client.ts';
 import { Refusal } from '../daemon/refusal.ts';
 import { openHome, socketAddress, type Home } from '../store/home/home.ts';
 import { readLockOwner } from '../store/home/lock-note.ts';
@@ -97,11 +97,7 @@ async function stopMemd(home: Home): Promise<readonly string[]> {
   return ['memd was ended'];
 }
 
-async function answers(home: Home): Promise<boolean> {
-  const connection = await connectApi(socketAddress(home));
-  connection?.close();
-  return connection !== undefined;
-}
+const answers = (home: Home): Promise<boolean> => isAnswered(socketAddress(home));
 
 function stopFailed(why: string): Refusal {
   return new Refusal({

@@ -9,3 +9,16 @@ export function kept<T>(list: readonly T[]): readonly T[] {
 }
 
 const nothing: readonly never[] = [];
+
+/**
+ * The list with one more item: a new list while it is short, else the same list, grown. A push onto a short list reserves
+ * 17 places, and most lists of a fold are short for ever.
+ */
+export function grown<T>(list: readonly T[], item: T): readonly T[] {
+  if (list.length < shortListMax) return list.length === 0 ? [item] : [...list, item];
+  (list as T[]).push(item);
+  return list;
+}
+
+/** Items up to which a list is copied to grow: what is copied in all stays less than what a push would reserve. */
+const shortListMax = 8;

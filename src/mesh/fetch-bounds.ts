@@ -2,7 +2,6 @@
  * How much one fetch may bring: bounded by what the peer announced, by what it cost in vain lately, and by the room on this
  * disk. And how much memory a git child may use for it.
  */
-import { statfsSync } from 'node:fs';
 import {
   fetchBytesMax,
   fetchDoubtedBytesMax,
@@ -14,8 +13,9 @@ import {
   fetchSlackBytes,
   segmentSealBytes,
 } from '../core/limits.ts';
-import { diskError, diskFullHint, OperatingError } from '../store/errors.ts';
+import { diskFullHint, OperatingError } from '../store/errors.ts';
 import type { Repository } from '../store/git/repository.ts';
+import { diskBytes } from '../store/home/disk-room.ts';
 
 export interface PackBounds {
   readonly bytesMax: number;
@@ -85,10 +85,6 @@ export function noRoom(gitDir: string): OperatingError {
 
 /** What is free beyond what is left to appends. */
 function spareBytes(folder: string): number {
-  try {
-    const { bavail, blocks, bsize } = statfsSync(folder);
-    return bavail * bsize - Math.min(fetchReserveBytes, (blocks * bsize) / fetchReservePart);
-  } catch (error) {
-    throw diskError(error, 'look at', folder);
-  }
+  const { free, all } = diskBytes(folder);
+  return free - Math.min(fetchReserveBytes, all / fetchReservePart);
 }

@@ -38,7 +38,6 @@ export async function takeOver(
   const seen: Repository = { ...repository, alternates: [quarantine.view.objectDir, ...repository.alternates] };
   await writePack(seen, {
     how: 'again',
-    signal: new AbortController().signal,
     feed: (take) => eachObject(seen, range, take),
   });
   return false;

@@ -1,7 +1,8 @@
 /** Keys of claims: when two claims of a subject say the same. Source: docs/fold.md R4.1. */
 import { sha256Hex } from '../../crypto/hash.ts';
 import type { Body } from '../event.ts';
-import { grown, type ClaimKeys, type KeyNumber } from './node.ts';
+import { grown } from '../kept.ts';
+import type { ClaimKeys, KeyNumber } from './node.ts';
 
 /** Of a subject without claims. */
 export function emptyKeys(): ClaimKeys {

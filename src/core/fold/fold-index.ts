@@ -5,6 +5,7 @@
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { assert } from '../../crypto/result.ts';
 import { classOf, scopeOf, type Auth, type Body } from '../event.ts';
+import { grown } from '../kept.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
@@ -12,7 +13,6 @@ import { stretchesOf, type Authority } from './authority.ts';
 import { emptyKeys } from './claim-keys.ts';
 import {
   addCarrier,
-  grown,
   unseenNode,
   withNode,
   type Approval,
@@ -146,19 +146,13 @@ export function rejudgeApprovals(fold: Fold, node: EventNode, changed: (signer: 
 
 function takeBody(fold: Fold, node: EventNode, body: Body): void {
   if (node.subject !== body.subject || node.family === null) joinSubject(fold, node, body.subject);
-  node.body = withSubject(body, node.subject);
+  node.body = body;
   node.scope = scopeOf(body);
   if (body.supersedes !== undefined)
     node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
   if (body.basis !== undefined) node.basis = body.basis.map((id) => link(nodeOf(fold, id), node, 'citedBy'));
   // Approvals that came with an unreadable line of the same id were not judged: there was no body to judge them on.
   rejudgeApprovals(fold, node, () => true);
-}
-
-/** The same body, with the one string that all events of its subject have. */
-function withSubject(body: Body, subject: string): Body {
-  if (body.subject === subject) (body as { subject: string }).subject = subject;
-  return body;
 }
 
 /** The subject of an unreadable body, where it shows one. */

@@ -3,6 +3,7 @@
  * any line carries it has a node too, so nothing is searched when it arrives. Source: docs/fold.md, Input.
  */
 import type { Auth, Body, Kind } from '../event.ts';
+import { grown } from '../kept.ts';
 import type { HeldFault } from '../line.ts';
 import type { CharterPurge } from '../trust/charter.ts';
 import type { Level } from './levels.ts';
@@ -88,23 +89,10 @@ export const noNodes: NodeList = [];
 const noSigners: readonly string[] = [];
 const noCarriers: readonly Carrier[] = [];
 
-/**
- * The list with one more item: a new list while it is short, else the same list, grown. A push onto a short list reserves
- * 17 places, and most lists of a fold are short for ever.
- */
-export function grown<T>(list: readonly T[], item: T): readonly T[] {
-  if (list.length < shortListMax) return list.length === 0 ? [item] : [...list, item];
-  (list as T[]).push(item);
-  return list;
-}
-
-/** The list with one more node, likewise. */
+/** The list with one more node, as `grown` has it. */
 export function withNode(list: NodeList, node: EventNode): NodeList {
   return grown(list, node);
 }
-
-/** Items up to which a list is copied to grow: what is copied in all stays less than what a push would reserve. */
-const shortListMax = 8;
 
 /** Adds a place. */
 export function addCarrier(node: EventNode, carrier: Carrier): void {

@@ -42,6 +42,13 @@ export function connectApi(socketPath: string, silenceMs: number = apiSilenceMs)
   });
 }
 
+/** Whether anybody answers at the socket. */
+export async function isAnswered(socketPath: string): Promise<boolean> {
+  const connection = await connectApi(socketPath);
+  connection?.close();
+  return connection !== undefined;
+}
+
 function speak(socket: Socket, silenceMs: number): ApiConnection {
   const waiters = new Map<number, Waiter>();
   let nextId = 1;

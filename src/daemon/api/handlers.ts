@@ -1,4 +1,7 @@
-/** The local API: every method, its parameters as they are checked, and what does it. */
+/**
+ * The local API: every method, its parameters as they are checked, and what does it. Long because it is one table, in which
+ * whoever adds a method sees what the others take.
+ */
 import { z } from 'zod';
 
 import { importKinds } from '../../agent/import/types.ts';

@@ -17,6 +17,7 @@ import type { ObjectGate } from '../../mesh/object-gate.ts';
 import { isDiskShut, isOperatingError, OperatingError, systemCode } from '../../store/errors.ts';
 import { countLoose } from '../../store/git/loose-files.ts';
 import { listPacks } from '../../store/git/pack-index.ts';
+import { packingStopped } from '../../store/git/pack-writer.ts';
 import { mergePacks, packLoose } from '../../store/git/repack.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { freeBytes, isReadOnly } from '../../store/home/disk-room.ts';
@@ -174,11 +175,7 @@ async function maintain(options: MaintenanceOptions, { full, progress, signal }:
 
 /** Between two steps; a child that is at work is ended at once. */
 function requireGoing(signal: AbortSignal): void {
-  if (signal.aborted)
-    throw new OperatingError('CHILD_FAILED', 'maintenance was stopped', {
-      retry: 'later',
-      hint: 'a purge goes first, or memd was ending; nothing is lost: run it again',
-    });
+  if (signal.aborted) throw packingStopped();
 }
 
 /** Many new ones, or a few for long. What no branch reaches stays loose, and is no reason to begin again. */

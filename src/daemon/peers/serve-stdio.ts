@@ -13,7 +13,7 @@ import { startSshServer, type SshServer } from '../../mesh/ssh-server.ts';
 import { serveCommand } from '../../mesh/ssh-sessions.ts';
 import { stdioChannel, type Stdio } from '../../mesh/stdio-channel.ts';
 import { socketAddress } from '../../store/home/home.ts';
-import { connectApi } from '../api/api-client.ts';
+import { isAnswered } from '../api/api-client.ts';
 import type { ServedHome } from './served-home.ts';
 
 /** Serves the ssh of a peer over a stream. Resolves when it is over. */
@@ -63,10 +63,7 @@ function keepLooking(served: ServedHome, server: SshServer, end: () => void): { 
 }
 
 async function isServed({ home }: ServedHome): Promise<boolean> {
-  if (!existsSync(home.socket)) return false;
-  const connection = await connectApi(socketAddress(home));
-  connection?.close();
-  return connection !== undefined;
+  return existsSync(home.socket) && (await isAnswered(socketAddress(home)));
 }
 
 export interface StockRequest {

@@ -1,12 +1,10 @@
 /** Taking the home for a repair. A lock file that is none is moved aside, but only with proof that nobody holds it. */
-import { connectApi } from '../api/api-client.ts';
+import { isAnswered } from '../api/api-client.ts';
 import { isOperatingError, OperatingError } from '../../store/errors.ts';
 import { holdersOf } from '../../store/home/file-holders.ts';
 import { lockHome, type HomeLock } from '../../store/home/home-lock.ts';
 import { socketAddress } from '../../store/home/home.ts';
 import type { RepairRoom } from './room.ts';
-
-const socketMs = 2_000;
 
 /** Errors: `HOME_LOCKED` while a memd runs, or another command is at work; `HOME_LOCK_DAMAGED` where nothing is proved. */
 export async function lockForRepair(room: RepairRoom): Promise<HomeLock> {
@@ -33,11 +31,7 @@ async function takeLock(room: RepairRoom): Promise<HomeLock> {
   }
 }
 
-async function answers({ home }: RepairRoom): Promise<boolean> {
-  const connection = await connectApi(socketAddress(home), socketMs).catch(() => undefined);
-  connection?.close();
-  return connection !== undefined;
-}
+const answers = ({ home }: RepairRoom): Promise<boolean> => isAnswered(socketAddress(home));
 
 function inUse(error: OperatingError): OperatingError {
   const stop = 'stop memd (systemctl --user stop memd, or as it was started), then try again';

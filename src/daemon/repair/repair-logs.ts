@@ -153,7 +153,7 @@ async function restoreLog(logs: LogsToRepair, restoring: Restoring): Promise<Res
     room.leave(
       `log ${name}`,
       `${name} signed two lines ${forkAt}, and its branch has neither`,
-      'memctl host recover there',
+      name === self ? 'memctl host recover' : 'memctl host recover there',
     );
   const texts = lines.map(({ text }) => text);
   keepRubbish(room, { host: name, meshId, all: sources.lines, lines });

@@ -177,7 +177,8 @@ async function makeDerived(room: RepairRoom, engine: Engine): Promise<readonly s
   const lost = lossesOf(engine);
   // What is derived of a log that is not whole is left as it is: it may be all there is.
   if (lost.length === 0)
-    for (const problem of after.problems.slice(0, problemsMax)) leave('verify', problem, 'docs/operations.md, Damage');
+    for (const problem of after.problems.slice(0, problemsMax))
+      leave('verify', problem, 'memctl verify --deep; docs/operations.md, Damage');
   return lost;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The derived database `state.sqlite`: a read model of the folded state, rebuilt whenever anything about it is in doubt,
  * never trusted. The schema version is checked before anything else; every row carries a digest that is checked when it
- * is read, since SQLite has no checksums of its own.
+ * is read, since SQLite has no checksums of its own. Long because every statement stands beside the others of its table.
  */
 
 import fs from 'node:fs';

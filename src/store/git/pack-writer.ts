@@ -16,7 +16,8 @@ export interface PackJob {
   readonly feed: (take: (oid: string, hint: string) => Promise<void> | undefined) => Promise<void>;
   /** `new`: what another pack holds is left out. `again`: packed anew wherever it is, without what git once found. */
   readonly how: 'new' | 'again';
-  readonly signal: AbortSignal;
+  /** Stops it; without one it is not stopped. */
+  readonly signal?: AbortSignal;
 }
 
 /** Neighbours that are tried for a delta; with our hints the best one is the next one. */
@@ -43,6 +44,14 @@ export async function writePack(repository: Repository, job: PackJob): Promise<s
   }
 }
 
+/** What whoever had it stopped is told. */
+export function packingStopped(): OperatingError {
+  return new OperatingError('CHILD_FAILED', 'packing was stopped', {
+    retry: 'later',
+    hint: 'a purge goes first, or memd was ending; nothing is lost: run it again',
+  });
+}
+
 async function runPackObjects(repository: Repository, job: PackJob, folder: string): Promise<string | undefined> {
   const how = job.how === 'new' ? ['--incremental'] : ['--no-reuse-delta', '--no-reuse-object'];
   const options = ['-q', '--non-empty', '--delta-base-offset', `--window=${window}`, `--depth=${depth}`];
@@ -50,8 +59,8 @@ async function runPackObjects(repository: Repository, job: PackJob, folder: stri
   const child = startChild(patientRequest(throughQuarantine(repository, folder), args));
   const stop = (): void => child.kill();
   const flusher = flushWhileItGrows(repository, path.join(folder, 'pack'));
-  job.signal.addEventListener('abort', stop);
-  if (job.signal.aborted) stop();
+  job.signal?.addEventListener('abort', stop);
+  if (job.signal?.aborted === true) stop();
   const said = collect(child);
   try {
     await job
@@ -61,17 +70,13 @@ async function runPackObjects(repository: Repository, job: PackJob, folder: stri
       });
     child.stdin.end();
     const result = await child.done;
-    if (job.signal.aborted)
-      throw new OperatingError('CHILD_FAILED', 'packing was stopped', {
-        retry: 'later',
-        hint: 'a purge goes first, or memd was ending; nothing is lost: run it again',
-      });
+    if (job.signal?.aborted === true) throw packingStopped();
     if (/No space left|Disk quota/.test(result.stderr))
       throw new OperatingError('DISK_FULL', `cannot make a pack in ${folder}: the disk is full`);
     if (result.code !== 0) throw failedChild({ command: 'git', args: ['pack-objects'] }, result);
     return /^[0-9a-f]{40}$/.test(said()) ? `pack-${said()}` : undefined;
   } finally {
-    job.signal.removeEventListener('abort', stop);
+    job.signal?.removeEventListener('abort', stop);
     child.kill();
     await child.done.catch(() => undefined);
     await flusher.stop();

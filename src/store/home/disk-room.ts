@@ -14,9 +14,14 @@ const filesMin = 16;
 
 /** Bytes that this user may still write on the disk of a folder, as its file system says. Errors: `DISK_FAILED`. */
 export function freeBytes(folder: string): number {
+  return diskBytes(folder).free;
+}
+
+/** The same, and all bytes of that disk. Errors: `DISK_FAILED`. */
+export function diskBytes(folder: string): { readonly free: number; readonly all: number } {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
+    const { bavail, blocks, bsize } = statfsSync(folder);
+    return { free: bavail * bsize, all: blocks * bsize };
   } catch (error) {
     throw diskError(error, 'look at the disk of', folder);
   }

@@ -93,7 +93,9 @@ async function tellSecret(context: DrillContext, { by, all }: Mesh): Promise<Lea
   appendFileSync(join(by.alpha.home, 'views/operator/INDEX.md'), `edited by hand: ${secret}\n`);
   cpSync(join(by.alpha.home, 'state.sqlite'), join(by.alpha.home, 'state.sqlite.damaged'));
   // A host serves an event before its views and its plain copy of the log say it.
-  await until('everybody holds it in more than three places', async () => all.every((host) => foundOn(host).length > 3));
+  await until('everybody holds it in more than three places', async () =>
+    all.every((host) => foundOn(host).length > 3),
+  );
   for (const host of all) {
     const places = foundOn(host);
     context.evidence(`${host.name} holds it in ${places.length} places: ${places.slice(0, 5).join(', ')} …`);

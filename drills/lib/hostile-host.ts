@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ssh2, { type Client, type ClientChannel, type ServerChannel } from 'ssh2';
-import { dataPacket } from '../../src/mesh/pkt-line.ts';
+import { dataPacket } from '../../src/mesh/fetch/pkt-line.ts';
 import { printHeads, type HeadsTip } from '../../src/mesh/heads.ts';
 import { enrol, type TestHost } from './hosts.ts';
 import type { DrillProcess } from './process.ts';

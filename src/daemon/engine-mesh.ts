@@ -1,7 +1,7 @@
 /** The engine towards the mesh: what it shows of itself to peers, where it finds them, and what it asks them. */
 import type { OfferedOp } from '../core/trust/op.ts';
 import { keptOp, type Added } from '../core/trust/set.ts';
-import { isBehindSshd } from '../mesh/address.ts';
+import { isBehindSshd } from '../mesh/ssh/address.ts';
 import type { MeshNode } from '../mesh/node.ts';
 import type { ObjectGate } from '../mesh/object-gate.ts';
 import { createPeers, type Peers } from '../mesh/peers.ts';

@@ -7,9 +7,9 @@ import type { ClientChannel } from 'ssh2';
 import { headsDeadlineMs } from '../core/limits.ts';
 import type { MeshAlarm } from '../core/sync/peer.ts';
 import type { Heads } from './heads.ts';
-import { serveWhenAsked } from './serve-back.ts';
-import type { RoutedConnection } from './routes.ts';
-import { readWatch } from './watch-read.ts';
+import { serveWhenAsked } from './serve/serve-back.ts';
+import type { RoutedConnection } from './ssh/routes.ts';
+import { readWatch } from './serve/watch-read.ts';
 
 export interface AttendantOptions {
   readonly onNews: (peer: string, heads: Heads) => void;

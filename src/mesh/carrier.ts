@@ -6,21 +6,21 @@ import type { Effect, LogFetched, OwnVerdict, SyncEvent, TrustFetched } from '..
 import { ok, refuse, type Result } from '../crypto/result.ts';
 import type { OfferedOp } from '../core/trust/op.ts';
 import { isOperatingError, printable, type OperatingError } from '../store/errors.ts';
-import { parsePeerAddress } from './address.ts';
-import { fetchLog, type SharedState } from './fetch-log.ts';
-import { fetchTrust } from './fetch-trust.ts';
-import { fetchViews } from './fetch-views.ts';
-import { createForkPatience } from './fork-patience.ts';
+import { parsePeerAddress } from './ssh/address.ts';
+import { fetchLog, type SharedState } from './fetch/fetch-log.ts';
+import { fetchTrust } from './fetch/fetch-trust.ts';
+import { fetchViews } from './fetch/fetch-views.ts';
+import { createForkPatience } from './judge/fork-patience.ts';
 import { parseHeads } from './heads.ts';
-import { createLocks } from './log-lock.ts';
+import { createLocks } from './fetch/log-lock.ts';
 import type { Heads, MeshNode, PeerFault, PeerFaultCode } from './node.ts';
-import { judgeOwnClaim } from './own-claim.ts';
-import { folderCache } from './recording-reader.ts';
+import { judgeOwnClaim } from './fetch/own-claim.ts';
+import { folderCache } from './judge/recording-reader.ts';
 import { createAttendant, type Attendant } from './attendant.ts';
-import { routedConnection, type Route, type RoutedConnection } from './routes.ts';
-import { createBackLines, type BackLines } from './serve-back.ts';
-import { peerConnection, type PeerConnection } from './ssh-client.ts';
-import { describeStranger } from './stranger.ts';
+import { routedConnection, type Route, type RoutedConnection } from './ssh/routes.ts';
+import { createBackLines, type BackLines } from './serve/serve-back.ts';
+import { peerConnection, type PeerConnection } from './ssh/ssh-client.ts';
+import { describeStranger } from './ssh/stranger.ts';
 
 /** Effects that need a connection, or are about one. */
 type Wanted = Extract<

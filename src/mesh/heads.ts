@@ -5,7 +5,7 @@ import { fitsUtf8 } from '../crypto/text.ts';
 import { isId, isSlug } from '../core/id.ts';
 import { headsBytesMax } from '../core/limits.ts';
 import type { Heads, HeadsTip, ViewTip } from '../core/sync/peer.ts';
-import { isObjectId } from './fetch-v2.ts';
+import { isObjectId } from './fetch/fetch-v2.ts';
 
 export type { Heads, HeadsTip } from '../core/sync/peer.ts';
 

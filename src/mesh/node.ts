@@ -9,9 +9,9 @@ import { usableUpto } from '../core/trust/usable.ts';
 import { isOutdatedLine, type ViewLine } from '../core/view-line.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
-import type { OtherSshKeys } from './ssh-client.ts';
-import { revokedText } from './ssh-login.ts';
-import type { SshdAccess } from './system-ssh.ts';
+import type { OtherSshKeys } from './ssh/ssh-client.ts';
+import { revokedText } from './ssh/ssh-login.ts';
+import type { SshdAccess } from './ssh/system-ssh.ts';
 
 export type { Heads, LogTip, MeshAlarm, PeerFault, PeerFaultCode, PeerOutcome, SignedLine } from '../core/sync/peer.ts';
 

@@ -36,7 +36,7 @@ describe('fault table of the store', () => {
 
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 const store = 'src/store';
-const files = ['src/mesh/take-over.ts', 'src/mesh/quarantine.ts'];
+const files = ['src/mesh/fetch/take-over.ts', 'src/mesh/fetch/quarantine.ts'];
 
 /** A call of `node:fs`, under whatever name it was imported. */
 const anyCall = /\bfs\.(?:promises\.)?(\w+)\(|\b(\w+Sync)\(/g;

@@ -1,6 +1,6 @@
 /** What several host commands read and ask. */
 import { fingerprintWords, parseSshPublicKey } from '../../crypto/ssh-key.ts';
-import { parseHostRequest, type HostRequest } from '../../mesh/enrol.ts';
+import { parseHostRequest, type HostRequest } from '../../mesh/enrol/enrol.ts';
 import { Refusal } from '../../daemon/refusal.ts';
 import { askToSign } from '../confirm.ts';
 import type { Cli } from '../context.ts';

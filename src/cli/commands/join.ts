@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { configFile } from '../../daemon/config/config-file.ts';
 import { joinHost } from '../../daemon/enrol/join-host.ts';
-import { isBehindSshd } from '../../mesh/address.ts';
+import { isBehindSshd } from '../../mesh/ssh/address.ts';
 import type { Cli } from '../context.ts';
 import { configHere } from '../here.ts';
 import { nextSteps } from '../next-steps.ts';

@@ -4,7 +4,7 @@ import { isSlug } from '../../core/id.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import type { ServedHome } from '../../daemon/peers/served-home.ts';
 import { Refusal } from '../../daemon/refusal.ts';
-import { parseOriginalCommand, type ServedCommand } from '../../mesh/exec-request.ts';
+import { parseOriginalCommand, type ServedCommand } from '../../mesh/ssh/exec-request.ts';
 import { printable } from '../../store/errors.ts';
 import type { Cli } from '../context.ts';
 import { leave, runServe } from '../hot/serve.ts';
@@ -70,7 +70,7 @@ async function serveStdio(cli: Cli, options: ServeOptions): Promise<void> {
   // memd may have come between the short way and this one.
   if (await runServe(['--home', home, '--stdio'])) return;
   const { servePeer } = await import('../../daemon/peers/serve-stdio.ts');
-  const { stdioStream } = await import('../../mesh/stdio-channel.ts');
+  const { stdioStream } = await import('../../mesh/ssh/stdio-channel.ts');
   const [from = 'unknown'] = (process.env['SSH_CLIENT'] ?? '').split(' ');
   await servePeer(await open(cli), stdioStream(process), from);
   leave();

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { counted } from '../../daemon/counted.ts';
 import { readIdentity } from '../../daemon/identity.ts';
 import { isUnprotectedKey } from '../../daemon/trust/signer-key.ts';
-import { revokedText } from '../../mesh/ssh-login.ts';
+import { revokedText } from '../../mesh/ssh/ssh-login.ts';
 import { openHome } from '../../store/home/home.ts';
 import { readLockOwner } from '../../store/home/home-lock.ts';
 import { readKeys } from '../../store/home/keys.ts';

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { dialDeadlineMs } from '../../core/limits.ts';
-import { parseOriginalCommand } from '../../mesh/exec-request.ts';
+import { parseOriginalCommand } from '../../mesh/ssh/exec-request.ts';
 import { homePaths, resolveHome, socketAddress } from '../../store/home/home.ts';
 import { readHotWords } from './words.ts';
 

@@ -6,7 +6,7 @@ import { parseLine, type Line } from '../../core/line.ts';
 import type { ForkedLines } from '../../core/sync/fork-proof.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
-import { readOurLine } from '../../mesh/fork-branch.ts';
+import { readOurLine } from '../../mesh/judge/fork-branch.ts';
 import { keepBranch } from '../../store/logs/fork-branches.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';

@@ -6,7 +6,7 @@
 import { readState } from '../../core/fold/fold.ts';
 import { charterOf, type Charter } from '../../core/trust/charter.ts';
 import { addOps, keptOp, type Added } from '../../core/trust/set.ts';
-import { printHostRequest } from '../../mesh/enrol.ts';
+import { printHostRequest } from '../../mesh/enrol/enrol.ts';
 import { isOperatingError, OperatingError, printable } from '../../store/errors.ts';
 import { forkProofOf } from '../../core/sync/fork-proof.ts';
 import type { Answer, Params } from '../api/api-types.ts';

@@ -11,7 +11,7 @@ import {
   targetBytesMin,
   targetLinesMin,
 } from '../../core/limits.ts';
-import { parsePeerAddress } from '../../mesh/address.ts';
+import { parsePeerAddress } from '../../mesh/ssh/address.ts';
 import { defaultMaintenance, defaultSync } from './config-file.ts';
 import { parseListen } from '../enrol/listen-address.ts';
 

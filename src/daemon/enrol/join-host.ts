@@ -1,5 +1,5 @@
-import { isBehindSshd } from '../../mesh/address.ts';
-import { joinMesh, type JoinFaultCode } from '../../mesh/join.ts';
+import { isBehindSshd } from '../../mesh/ssh/address.ts';
+import { joinMesh, type JoinFaultCode } from '../../mesh/enrol/join.ts';
 import { openRepository, prepareRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home/home.ts';
 import { lockHome } from '../../store/home/home-lock.ts';

@@ -1,4 +1,4 @@
-import { printHostRequest } from '../../mesh/enrol.ts';
+import { printHostRequest } from '../../mesh/enrol/enrol.ts';
 import { initRepository } from '../../store/git/repository.ts';
 import { createHome } from '../../store/home/home.ts';
 import { lockHome } from '../../store/home/home-lock.ts';

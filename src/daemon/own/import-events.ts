@@ -6,7 +6,7 @@ import { scanEvents } from '../../agent/secret-gate/scan-events.ts';
 import type { Body, BodyInput } from '../../core/event.ts';
 import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
 import type { Answer, Params } from '../api/api-types.ts';
-import { createLocks, type Locks } from '../../mesh/log-lock.ts';
+import { createLocks, type Locks } from '../../mesh/fetch/log-lock.ts';
 import type { Engine } from '../engine.ts';
 import { objectionTo } from './own-log.ts';
 import { describeHits, isSubjectSafe, newDenials, type Denied } from './secret-gate.ts';

@@ -5,9 +5,9 @@
  */
 import type { Logger } from 'pino';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
-import { printHostRequest } from '../../mesh/enrol.ts';
+import { printHostRequest } from '../../mesh/enrol/enrol.ts';
 import type { Heads } from '../../mesh/heads.ts';
-import { createLocks } from '../../mesh/log-lock.ts';
+import { createLocks } from '../../mesh/fetch/log-lock.ts';
 import { peersOf } from '../../mesh/node.ts';
 import type { ObjectGate } from '../../mesh/object-gate.ts';
 import { listBranches } from '../../store/logs/fork-branches.ts';

@@ -1,6 +1,6 @@
 /** What a host does that learns of its own revocation: it says so, and stops acting as one of the mesh. */
 import type { Charter } from '../../core/trust/charter.ts';
-import { revokedText } from '../../mesh/ssh-login.ts';
+import { revokedText } from '../../mesh/ssh/ssh-login.ts';
 import type { LocalFault } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 

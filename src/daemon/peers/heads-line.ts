@@ -1,4 +1,4 @@
-import { parsePeerAddress } from '../../mesh/address.ts';
+import { parsePeerAddress } from '../../mesh/ssh/address.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { printHeads, type HeadsTip } from '../../mesh/heads.ts';
 import type { Engine } from '../engine.ts';

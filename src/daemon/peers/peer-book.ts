@@ -1,6 +1,6 @@
 /** What is known of each peer: the three different answers down, behind and empty, and what it refused or was refused. */
 import { relayedAddressesMax } from '../../core/limits.ts';
-import { printPeerAddress } from '../../mesh/address.ts';
+import { printPeerAddress } from '../../mesh/ssh/address.ts';
 import type { Heads } from '../../mesh/heads.ts';
 import type { MeshAlarm, PeerOutcome, SignedLine } from '../../mesh/node.ts';
 import type { RememberedPeer } from '../../store/notes/peer-memory.ts';

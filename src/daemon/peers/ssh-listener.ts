@@ -1,7 +1,7 @@
 /** The ssh server of a running daemon, and where it listens: it moves when the charter says that it should. */
-import { parsePeerAddress } from '../../mesh/address.ts';
+import { parsePeerAddress } from '../../mesh/ssh/address.ts';
 import { peersOf } from '../../mesh/node.ts';
-import { startSshServer, type SshServer } from '../../mesh/ssh-server.ts';
+import { startSshServer, type SshServer } from '../../mesh/ssh/ssh-server.ts';
 import { isOperatingError, OperatingError, printable } from '../../store/errors.ts';
 import type { Engine } from '../engine.ts';
 import { headsLine } from './heads-line.ts';

@@ -3,7 +3,7 @@
  * and address at once, what repeats within a minute in one more line with its count.
  */
 import { noteAddressesMax, noteWindowMs } from '../../core/limits.ts';
-import type { ServerNote } from '../../mesh/ssh-server.ts';
+import type { ServerNote } from '../../mesh/ssh/ssh-server.ts';
 
 /** A note for the log; `count`: how many like it, the newest of which it is. */
 export type LoggedNote = ServerNote & { readonly count?: number };

@@ -1,6 +1,6 @@
 /** How this host gets past a plain sshd: its own transport keys, and the host keys that a person pinned. */
 import path from 'node:path';
-import type { SshdAccess } from '../../mesh/system-ssh.ts';
+import type { SshdAccess } from '../../mesh/ssh/system-ssh.ts';
 import type { Home } from '../../store/home/home.ts';
 import { readLastSshKey, readNextKeys } from '../../store/home/next-keys.ts';
 import { configFile } from '../config/config-file.ts';

@@ -1,7 +1,7 @@
 /** The one way in for trust ops: durable first, then everything stands under the charter that they make. */
 import type { OfferedOp } from '../../core/trust/op.ts';
 import type { Added } from '../../core/trust/set.ts';
-import { createLocks } from '../../mesh/log-lock.ts';
+import { createLocks } from '../../mesh/fetch/log-lock.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { growTrust, type TrustState } from './trust-keeper.ts';
 

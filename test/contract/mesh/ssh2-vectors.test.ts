@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { duplexPair } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { expect, test } from 'vitest';
-import { parseExecRequest } from '../../../src/mesh/exec-request.ts';
-import type { SshServer } from '../../../src/mesh/ssh-server.ts';
+import { parseExecRequest } from '../../../src/mesh/ssh/exec-request.ts';
+import type { SshServer } from '../../../src/mesh/ssh/ssh-server.ts';
 import { logIn, serveAlpha } from '../../e2e/mesh/door.ts';
 import { readOutsideJson, withOutsideVectors } from '../../lib/outside-vectors.ts';
 

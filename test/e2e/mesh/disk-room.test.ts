@@ -1,7 +1,7 @@
 import { readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeRoom, type DiskRoom } from '../../../src/mesh/fetch-bounds.ts';
+import { takeRoom, type DiskRoom } from '../../../src/mesh/fetch/fetch-bounds.ts';
 import { introduce, startNode } from './node.ts';
 
 /** Promises all that is free to somebody else. */

@@ -7,7 +7,7 @@ import {
   type ServerNote,
   type SshServer,
   type SshServerOptions,
-} from '../../../src/mesh/ssh-server.ts';
+} from '../../../src/mesh/ssh/ssh-server.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { charterHosts, testHost, type TestHost } from './hosts.ts';

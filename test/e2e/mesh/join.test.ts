@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, describe, test } from 'vitest';
-import { joinMesh, type JoinOptions } from '../../../src/mesh/join.ts';
-import { parseHostRequest, type HostRequest } from '../../../src/mesh/enrol.ts';
+import { joinMesh, type JoinOptions } from '../../../src/mesh/enrol/join.ts';
+import { parseHostRequest, type HostRequest } from '../../../src/mesh/enrol/enrol.ts';
 import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';

@@ -12,7 +12,7 @@ import { ed25519PrivatePem } from '../../../src/crypto/ssh-key.ts';
 import { printHeads, type HeadsTip } from '../../../src/mesh/heads.ts';
 import type { AdmittedLines, LogTip, MeshNode, PeerOutcome } from '../../../src/mesh/node.ts';
 import { createPeers, type Peers } from '../../../src/mesh/peers.ts';
-import { startSshServer, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh-server.ts';
+import { startSshServer, type SshServer, type SshServerOptions } from '../../../src/mesh/ssh/ssh-server.ts';
 import { initRepository, type Repository } from '../../../src/store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../../../src/store/logs/log-writer.ts';
 import { addTrustOps } from '../../../src/store/trust-store.ts';

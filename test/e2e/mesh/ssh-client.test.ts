@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
-import { peerConnection, type PeerConnection, type PeerConnectionOptions } from '../../../src/mesh/ssh-client.ts';
-import type { SshServer, SshServerOptions } from '../../../src/mesh/ssh-server.ts';
+import { peerConnection, type PeerConnection, type PeerConnectionOptions } from '../../../src/mesh/ssh/ssh-client.ts';
+import type { SshServer, SshServerOptions } from '../../../src/mesh/ssh/ssh-server.ts';
 import { alpha, beta, serveAlpha } from './door.ts';
 import { testHost } from './hosts.ts';
 

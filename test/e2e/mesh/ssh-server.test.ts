@@ -9,7 +9,7 @@ import {
   type ServerNote,
   type SshServer,
   type SshServerOptions,
-} from '../../../src/mesh/ssh-server.ts';
+} from '../../../src/mesh/ssh/ssh-server.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 import { logIn, serveAlpha } from './door.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBehindSshd, parsePeerAddress, printPeerAddress } from '../../../src/mesh/address.ts';
+import { isBehindSshd, parsePeerAddress, printPeerAddress } from '../../../src/mesh/ssh/address.ts';
 
 test.each([
   ['ssh://alpha:7422', 'alpha', 7_422],

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ok } from '../../../src/crypto/result.ts';
 import { createAttendant } from '../../../src/mesh/attendant.ts';
-import type { RoutedConnection } from '../../../src/mesh/routes.ts';
+import type { RoutedConnection } from '../../../src/mesh/ssh/routes.ts';
 
 /** A live connection whose watches are the streams that it was asked for. */
 function connection(): { readonly live: RoutedConnection; readonly streams: PassThrough[] } {

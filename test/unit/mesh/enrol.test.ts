@@ -1,5 +1,5 @@
 import { expect, describe, test } from 'vitest';
-import { parseHostRequest, printHostRequest } from '../../../src/mesh/enrol.ts';
+import { parseHostRequest, printHostRequest } from '../../../src/mesh/enrol/enrol.ts';
 import { canonicalJson } from '../../../src/crypto/canonical.ts';
 import { testKey } from '../../lib/trust-ops.ts';
 

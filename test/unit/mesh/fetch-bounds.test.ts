@@ -6,7 +6,7 @@ import {
   fetchDoubtedObjectsMax,
   fetchObjectsMax,
 } from '../../../src/core/limits.ts';
-import { childHeapBytes, packBounds, takeRoom } from '../../../src/mesh/fetch-bounds.ts';
+import { childHeapBytes, packBounds, takeRoom } from '../../../src/mesh/fetch/fetch-bounds.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
 describe('what one fetch may bring', () => {

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fetchPack } from '../../../src/mesh/fetch-pack.ts';
-import { dataPacket } from '../../../src/mesh/pkt-line.ts';
-import type { PeerConnection } from '../../../src/mesh/ssh-client.ts';
+import { fetchPack } from '../../../src/mesh/fetch/fetch-pack.ts';
+import { dataPacket } from '../../../src/mesh/fetch/pkt-line.ts';
+import type { PeerConnection } from '../../../src/mesh/ssh/ssh-client.ts';
 import { initRepository } from '../../../src/store/git/repository.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 

@@ -1,6 +1,6 @@
 import { expect, describe, test } from 'vitest';
-import { fetchReader, isObjectId, printFetchRequest, type FetchStep } from '../../../src/mesh/fetch-v2.ts';
-import { dataPacket, packetReader } from '../../../src/mesh/pkt-line.ts';
+import { fetchReader, isObjectId, printFetchRequest, type FetchStep } from '../../../src/mesh/fetch/fetch-v2.ts';
+import { dataPacket, packetReader } from '../../../src/mesh/fetch/pkt-line.ts';
 
 const bounds = { bytesMax: 10_000, objectsMax: 10 };
 const bytes = (...parts: (string | Uint8Array)[]): Buffer =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { folderCache } from '../../../src/mesh/recording-reader.ts';
+import { folderCache } from '../../../src/mesh/judge/recording-reader.ts';
 
 test('a folder that is kept keeps its own bytes only, not what it was read out of', () => {
   const chunk = Buffer.alloc(65_536, 7);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Charter } from '../../../src/core/trust/charter.ts';
 import type { OfferedOp } from '../../../src/core/trust/op.ts';
-import { createForkPatience } from '../../../src/mesh/fork-patience.ts';
+import { createForkPatience } from '../../../src/mesh/judge/fork-patience.ts';
 
 const proof = (host: string, id: string): OfferedOp =>
   ({ id, auth: null, body: { op: 'fork-proof', host }, text: '', unsupported: null }) as unknown as OfferedOp;

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createPace } from '../../../src/mesh/pace.ts';
+import { createPace } from '../../../src/mesh/serve/pace.ts';
 import { commandsBurst, commandsPerSecond, commandsWaitingMax } from '../../../src/core/limits.ts';
 
 function bench(): { ask(host?: string, isOver?: () => boolean): boolean; pass(ms: number): void; done(): number } {

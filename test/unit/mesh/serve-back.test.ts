@@ -1,6 +1,6 @@
 import { PassThrough, duplexPair, type Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createBackLines, serveWhenAsked, streamOver } from '../../../src/mesh/serve-back.ts';
+import { createBackLines, serveWhenAsked, streamOver } from '../../../src/mesh/serve/serve-back.ts';
 
 const closed = (stream: Duplex): Promise<void> => new Promise((resolve) => void stream.once('close', () => resolve()));
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { parseOriginalCommand } from '../../../src/mesh/exec-request.ts';
-import { sshPipeFault } from '../../../src/mesh/system-ssh-fault.ts';
-import { sshArguments, type SshdAddress } from '../../../src/mesh/system-ssh.ts';
+import { parseOriginalCommand } from '../../../src/mesh/ssh/exec-request.ts';
+import { sshPipeFault } from '../../../src/mesh/ssh/system-ssh-fault.ts';
+import { sshArguments, type SshdAddress } from '../../../src/mesh/ssh/system-ssh.ts';
 
 const address: SshdAddress = { host: 'nas', port: 22, sshd: { user: 'me', path: '/srv/memd' } };
 const access = {

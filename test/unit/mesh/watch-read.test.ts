@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { headsBytesMax, watchHeedMs, watchLinesMax } from '../../../src/core/limits.ts';
 import { parseHeads, printHeads, type Heads } from '../../../src/mesh/heads.ts';
-import { readWatch, type WatchFault } from '../../../src/mesh/watch-read.ts';
+import { readWatch, type WatchFault } from '../../../src/mesh/serve/watch-read.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

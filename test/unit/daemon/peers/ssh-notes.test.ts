@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { noteAddressesMax, noteWindowMs } from '../../../../src/core/limits.ts';
 import { createNoteLog, type LoggedNote } from '../../../../src/daemon/peers/ssh-notes.ts';
-import type { ServerNote } from '../../../../src/mesh/ssh-server.ts';
+import type { ServerNote } from '../../../../src/mesh/ssh/ssh-server.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,8 @@
 /** Clocks that are wrong by days and by decades, and one that is set back while it runs. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { viewOn } from './lib/agreement.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { enrol, layHost, type TestHost } from './lib/hosts.ts';
 import { statusOf, until, untilEqual } from './lib/live-mesh.ts';
@@ -146,15 +147,20 @@ async function flagged(context: DrillContext, hosts: readonly TestHost[]): Promi
 async function verifyAll(context: DrillContext, hosts: readonly TestHost[]): Promise<void> {
   context.step('every host restarts, and everything is verified');
   for (const host of hosts) await host.restart();
-  await until('every host reaches every other again', async () =>
-    (await Promise.all(hosts.map(statusOf))).every(({ peers }) => peers.every(({ state }) => state === 'up')),
-  );
+  await until('every host reaches every other again', async () => {
+    const all = await Promise.all(hosts.map(statusOf));
+    const down = all.flatMap(({ peers }, index) =>
+      peers.filter(({ state }) => state !== 'up').map((one) => `${hosts[index]?.name}: ${one.host} is ${one.state}`),
+    );
+    return down.length === 0 || down.join('; ');
+  });
   for (const host of hosts) {
     const { ok, problems } = await host.json<{ ok: boolean; problems: readonly string[] }>('verify', '--deep');
     context.check(ok, `${host.name} is clean: ${problems.join('; ')}`);
   }
   const roots = new Set((await Promise.all(hosts.map(statusOf))).map(({ root }) => root));
-  const indexes = new Set(hosts.map(({ home }) => readFileSync(join(home, 'views', 'operator', 'INDEX.md'), 'utf8')));
+  for (const host of hosts) await host.json('index');
+  const indexes = new Set(hosts.map((host) => viewOn(host, 'INDEX.md')));
   context.check(roots.size === 1 && indexes.size === 1, 'one root and one index, byte for byte, on all four');
   context.evidence(`root ${[...roots][0]?.slice(0, 16)}, INDEX.md byte-identical on all four`);
 }

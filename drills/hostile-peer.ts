@@ -11,7 +11,7 @@ import { DrillFailure, type DrillContext } from './lib/drill.ts';
 import { bombs, manyLines, nonsense, oddLogs, type Attempt } from './lib/hostile-attempts.ts';
 import { exec, formHostileMesh, packing, saying, serving, type HostileHost } from './lib/hostile-host.ts';
 import { layHost, type TestHost } from './lib/hosts.ts';
-import { pause } from './lib/process.ts';
+import { until } from './lib/live-mesh.ts';
 import { canWatchMemory, watchMemory, type MemoryWatch } from './lib/process-memory.ts';
 
 export const name = 'hostile-peer';
@@ -132,20 +132,16 @@ async function attempt(world: World, { what, lines, pack, heads, oid, reason }: 
   must(/^[\u0020-\u007e…]*$/.test(words), `${what}: its words are fit for a terminal: ${words}`);
   must(growth <= memdGrowthMibMax, `${what}: memd grew by ${growth.toFixed(0)} MiB`);
   must(child.mib <= childMibMax, `${what}: ${child.command} took ${child.mib.toFixed(0)} MiB`);
-  must(
-    await becomesEmpty(quarantine),
-    `${what}: something is left in the quarantine: ${readdirSync(quarantine).join()}`,
-  );
+  await untilEmpty(quarantine, what);
   must(!existsSync(join(alpha.home, 'repo.git/refs/heads/log/gamma')), `${what}: it is no log`);
 }
 
 /** What beta says is fetched through there too, whenever it says something. */
-async function becomesEmpty(folder: string): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (readdirSync(folder).length === 0) return true;
-    await pause(20);
-  }
-  return false;
+async function untilEmpty(folder: string, what: string): Promise<void> {
+  await until(`${what}: nothing is left in the quarantine`, async () => {
+    const left = readdirSync(folder);
+    return left.length === 0 || left.join();
+  });
 }
 
 /** MiB that a folder held at most. */
@@ -308,8 +304,7 @@ async function packFlood(world: World): Promise<void> {
   // The nudge may have brought it before.
   const held = (await betaApi.call('recall', { subject: 'lesson/of-alpha' })).result as { readonly status: string };
   must(state === 'up' && held.status === 'served', `beta meanwhile: alpha ${state} ${reason ?? ''}, ${held.status}`);
-  for (let tries = 0; tries < 100 && busy.length < 28; tries += 1) await pause(50);
-  must(busy.length >= 28, `${busy.length} of 32 are turned away`);
+  await until('28 of 32 are turned away', async () => busy.length >= 28 || `${busy.length} of 32`);
   requireBounds(world, 'a flood of fetches');
   context.evidence(
     `${busy.filter((code) => code === 75).length} of 32 told to come back later; beta was served meanwhile`,

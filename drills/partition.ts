@@ -61,11 +61,19 @@ async function writeApart(context: DrillContext, { hosts }: LiveMesh): Promise<v
       `${host.name} holds nothing new of the others, not ${others.join(' ')}`,
     );
   }
-  for (const host of hosts)
-    await until(`${host.name} knows that nobody is there`, async () =>
-      (await statusOf(host)).peers.every(({ state }) => state === 'down'),
-    );
+  for (const host of hosts) await untilAll(host, 'down');
   context.evidence('every host says of both others that they are down');
+}
+
+/** Waits until a host says of every peer that it is up, or down. */
+async function untilAll(host: TestHost, wanted: 'up' | 'down'): Promise<void> {
+  await until(`${host.name} says of every other that it is ${wanted}`, async () => {
+    const { peers } = await statusOf(host);
+    return (
+      peers.every(({ state }) => state === wanted) ||
+      peers.map((one) => `${one.host} ${one.state} ${one.reason ?? ''}`).join('; ')
+    );
+  });
 }
 
 async function healTheRelay(context: DrillContext, { hosts, network }: LiveMesh): Promise<void> {
@@ -84,10 +92,7 @@ async function healTheRelay(context: DrillContext, { hosts, network }: LiveMesh)
 async function healAll(context: DrillContext, { hosts, network }: LiveMesh): Promise<void> {
   context.step('the last link is healed; one more append on each host');
   network.heal('alpha', 'gamma');
-  for (const host of hosts)
-    await until(`${host.name} reaches everybody`, async () =>
-      (await statusOf(host)).peers.every(({ state }) => state === 'up'),
-    );
+  for (const host of hosts) await untilAll(host, 'up');
   await write(hosts, 'after');
   await untilEqual(hosts, linesOf(hosts, 2 + writes));
   context.evidence('up everywhere, and news go everywhere');

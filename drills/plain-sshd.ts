@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sshdProgram, startPlainSshd, type PlainSshd } from '../test/lib/plain-sshd.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { layHost, type TestHost } from './lib/hosts.ts';
-import { peerState, statusOf, until, untilEqual } from './lib/live-mesh.ts';
+import { statusOf, untilEqual, untilUp } from './lib/live-mesh.ts';
 
 export const name = 'plain-sshd';
 export const promise =
@@ -95,9 +95,16 @@ async function live(context: DrillContext, { alpha, beta }: Stage): Promise<void
   context.step('memd on both sides; nobody is told to fetch, and beta cannot be dialled');
   await alpha.start();
   await beta.start();
-  await until('beta reaches alpha', async () => (await peerState(beta, 'alpha'))?.state === 'up');
+  await untilUp(beta, 'alpha');
   const started = performance.now();
-  const said = await beta.json<{ replicated: number }>('lesson', 'lesson/second', 'said by beta', '--sync=1');
+  const said = await beta.json<{ replicated: number }>(
+    'lesson',
+    'lesson/second',
+    'said by beta',
+    '--sync=1',
+    '--timeout',
+    '120s',
+  );
   context.check(said.replicated === 1, 'alpha holds what beta wrote');
   context.evidence(
     `memctl lesson --sync=1 on beta: held by alpha after ${(performance.now() - started).toFixed(0)} ms`,

@@ -55,9 +55,9 @@ interface Mounted {
   readonly point: string;
 }
 
-function mount(context: DrillContext, image: string, point: string): Mounted {
+function mount(context: DrillContext, image: string, point: string, ...settings: readonly string[]): Mounted {
   mkdirSync(point, { recursive: true });
-  root('mount', ['-o', 'loop', image, point]);
+  root('mount', ['-o', ['loop', ...settings].join(), image, point]);
   context.onCleanup(() => unmount(point));
   return { image, point };
 }
@@ -199,7 +199,8 @@ function proveThatItCanFail(context: DrillContext, folder: string): void {
   writeFileSync(image, '');
   truncateSync(image, imageBytes / 4);
   root('mkfs.ext4', ['-q', image]);
-  const mounted = mount(context, image, path.join(folder, 'stock'));
+  // Else the file system writes its journal every 5 s, and on a busy machine nothing would be lost by then.
+  const mounted = mount(context, image, path.join(folder, 'stock'), 'commit=600');
   const dir = path.join(mounted.point, 'r.git');
   const git = (args: readonly string[], input?: string): string =>
     execFileSync('git', ['--git-dir', dir, '-c', 'core.fsync=all', ...args], {

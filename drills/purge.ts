@@ -8,8 +8,8 @@ import { findBytes } from '../test/lib/byte-search.ts';
 import { openApi } from './lib/api.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { runMemctl, isolated, type TestHost } from './lib/hosts.ts';
-import { startLiveMesh, statusOf, until, type LiveMesh } from './lib/live-mesh.ts';
-import { alarmsOf, rootsOf } from './lib/recovery.ts';
+import { startLiveMesh, until, untilUp, type LiveMesh } from './lib/live-mesh.ts';
+import { untilNoAlarm, untilOneRoot } from './lib/recovery.ts';
 
 export const name = 'purge';
 export const promise =
@@ -82,6 +82,7 @@ async function tellSecret(context: DrillContext, { by, all }: Mesh): Promise<Lea
     (await Promise.all(all.map((host) => idOn(host)))).every((id) => id !== ''),
   );
   const id = await idOn(by.alpha);
+  await untilWritten(all);
   await startSession(by.beta);
   await by.alpha.json('export', exportOf(by.alpha));
   const old = git(by.alpha, 'rev-parse', 'log/alpha', 'log/alpha:00/00/00.jsonl').split('\n');
@@ -92,15 +93,24 @@ async function tellSecret(context: DrillContext, { by, all }: Mesh): Promise<Lea
   writeFileSync(join(by.gamma.home, 'views/operator/STALE.md.edited-0123abcd'), secret);
   appendFileSync(join(by.alpha.home, 'views/operator/INDEX.md'), `edited by hand: ${secret}\n`);
   cpSync(join(by.alpha.home, 'state.sqlite'), join(by.alpha.home, 'state.sqlite.damaged'));
-  // A host serves an event before its views and its plain copy of the log say it.
-  await until('everybody holds it in more than three places', async () =>
-    all.every((host) => foundOn(host).length > 3),
-  );
   for (const host of all) {
     const places = foundOn(host);
     context.evidence(`${host.name} holds it in ${places.length} places: ${places.slice(0, 5).join(', ')} …`);
   }
   return { id, objects: old };
+}
+
+/** What memd writes of an event by itself, each in its own time after it is served. */
+const written = ['logs/alpha.jsonl', 'views/operator/INDEX.md', 'views/operator/index.json'];
+
+async function untilWritten(hosts: readonly TestHost[]): Promise<void> {
+  for (const host of hosts)
+    await until(`${host.name} has written it wherever it writes`, async () => {
+      const found = foundOn(host);
+      const missing = written.filter((file) => !found.includes(file));
+      const inRows = found.some((file) => file.startsWith('state.sqlite'));
+      return (missing.length === 0 && inRows) || `found in ${found.join(', ')}`;
+    });
 }
 
 function exportOf(host: TestHost): string {
@@ -150,14 +160,12 @@ async function purge(context: DrillContext, mesh: Mesh, { id }: Leak): Promise<v
   context.check(said.code === 0, `purged: exit ${said.code}: ${said.stderr}${said.stdout}`);
   context.check(!`${said.stdout}${said.stderr}`.includes(secret), 'what goes is never said again');
   const { unconfirmed } = JSON.parse(said.stdout) as { unconfirmed: readonly string[] };
-  context.check(
-    unconfirmed.includes('delta') && unconfirmed.includes('eps'),
-    `named at once: ${unconfirmed.join(', ')}`,
-  );
+  // The others may have said it already when this host is done.
+  context.check(unconfirmed.includes('delta'), `named at once: ${unconfirmed.join(', ')}`);
   const here = performance.now() - started;
   await until('gamma hears from alpha, beta and, through beta, from eps that it is gone', async () => {
     const { confirmed } = await listedOn(by.gamma, id);
-    return confirmed.length === 3;
+    return confirmed.length === 3 || `confirmed by ${confirmed.map(({ host }) => host).join(', ')}`;
   });
   const everywhere = performance.now() - started;
   writing.going = false;
@@ -190,23 +198,25 @@ async function requireGone(context: DrillContext, mesh: Mesh, leak: Leak): Promi
     requireClean(context, host);
     await until(`${host.name} names delta alone`, async () => {
       const { waiting, done } = await listedOn(host, leak.id);
-      return done && waiting.length === 1 && waiting[0]?.host === 'delta' && !waiting[0].told;
+      const named = waiting.map((one) => `${one.host}${one.told ? ', told' : ''}`);
+      return (done && named.join() === 'delta') || `${done ? 'done' : 'not done'}, waiting for ${named.join('; ')}`;
     });
     const { code } = await host.ctl('recall', subject);
     context.check(code === 7, `${host.name} answers PURGED, exit ${code}`);
   }
-  const { warnings } = await by.alpha.json<{ warnings: readonly string[] }>('status');
-  const named = warnings.find((text) => text.includes('carried out every purge: delta'));
-  context.check(named !== undefined, `status names delta: ${warnings.join('; ')}`);
-  context.evidence(named);
+  await until('status on alpha names delta', async () => {
+    const { warnings } = await by.alpha.json<{ warnings: readonly string[] }>('status');
+    const named = warnings.find((text) => text.includes('carried out every purge: delta'));
+    if (named !== undefined) context.evidence(named);
+    return named !== undefined || warnings.join('; ');
+  });
   const { exports } = await listedOn(by.alpha, leak.id);
   context.check(exports[0]?.dir === exportOf(by.alpha), 'alpha names the export that it wrote before');
   const imported = await by.alpha.ctl('import', exportOf(by.alpha), '--json');
   requireClean(context, by.alpha);
   context.evidence(`alpha names that export; read back, exit ${imported.code}, it brings nothing back`);
   for (const to of ['beta', 'gamma'] as const) await requireNotServed(context, mesh, { to, objects: leak.objects });
-  await until('the four believe the same', () => haveOneRoot(here));
-  await rootsOf(context, here);
+  await untilOneRoot(context, here);
 }
 
 function requireClean(context: DrillContext, host: TestHost): void {
@@ -266,24 +276,27 @@ async function comeBack(context: DrillContext, { by, all }: Mesh, { id }: Leak):
   await by.delta.start();
   await until('everybody says that it is gone from delta too', async () => {
     const listed = await Promise.all(all.map((host) => listedOn(host, id)));
-    return listed.every(({ waiting, done }) => done && waiting.length === 0);
+    const left = listed.flatMap(({ waiting, done }, index) =>
+      done && waiting.length === 0 ? [] : `${all[index]?.name} waits for ${waiting.map(({ host }) => host).join(', ')}`,
+    );
+    return left.length === 0 || left.join('; ');
   });
   for (const host of all) {
     requireClean(context, host);
-    const alarms = (await alarmsOf(host)).filter((alarm) => !alarm.includes(subject));
-    context.check(alarms.length === 0, `${host.name} alarms of nobody: ${alarms.join('; ')}`);
-    const { saidAgain } = await listedOn(host, id);
-    context.check(saidAgain.includes(same.id), `${host.name} names the event that says the same again`);
+    await untilNoAlarm(host, (alarm) => !alarm.includes(subject));
+    // The receipt of delta and its lines come each on their own.
+    await until(`${host.name} names the event that says the same again`, async () => {
+      const { saidAgain } = await listedOn(host, id);
+      return saidAgain.includes(same.id) || `names ${saidAgain.join(', ') || 'none'}`;
+    });
   }
-  const { peers } = await statusOf(by.alpha);
-  const delta = peers.find(({ host }) => host === 'delta');
-  context.check(delta?.state === 'up', `delta is not refused: ${delta?.state} ${delta?.reason ?? ''}`);
+  await untilUp(by.alpha, 'delta');
   await requireOneAnswer(context, all, same.id);
 }
 
 /** E8: what delta said again is parked against the purge, on every host; its edit, which says something else, is served. */
 async function requireOneAnswer(context: DrillContext, all: readonly TestHost[], again: string): Promise<void> {
-  await until('everybody believes the same', () => haveOneRoot(all));
+  await untilOneRoot(context, all);
   for (const host of all) {
     const { stdout } = await host.ctl('recall', subject, '--json');
     const { status, claim } = JSON.parse(stdout) as { status: string; claim?: { value?: string } };
@@ -293,12 +306,6 @@ async function requireOneAnswer(context: DrillContext, all: readonly TestHost[],
     context.check(parked, `${host.name} parks what was said again: ${shown.status} ${shown.reason}`);
   }
   context.evidence('what delta said again is parked (WITHDRAWN_KEY) on all five, its edit is served');
-  await rootsOf(context, all);
-}
-
-async function haveOneRoot(hosts: readonly TestHost[]): Promise<boolean> {
-  const all = await Promise.all(hosts.map(statusOf));
-  return new Set(all.map(({ root }) => root)).size === 1;
 }
 
 async function restoreOld(context: DrillContext, { by, all }: Mesh, { id }: Leak): Promise<void> {
@@ -313,9 +320,8 @@ async function restoreOld(context: DrillContext, { by, all }: Mesh, { id }: Leak
     'it is gone again',
     async () => existsSync(join(by.delta.home, 'purged.json')) && (await listedOn(by.delta, id)).done,
   );
-  await until('everybody believes the same', () => haveOneRoot(all));
+  await untilOneRoot(context, all);
   for (const host of all) requireClean(context, host);
-  await rootsOf(context, all);
   for (const host of all) {
     const { code, stdout } = await host.ctl('verify', '--deep', '--json');
     context.check(code === 0, `${host.name} verifies: ${stdout}`);

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { viewNames } from '../src/core/views/render.ts';
 import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { rootsOf, statusOf } from './lib/recovery.ts';
+import { fetchUp } from './lib/hosts.ts';
+import { until } from './lib/live-mesh.ts';
+import { statusOf, untilOneRoot } from './lib/recovery.ts';
 
 export const name = 'rebuild';
 export const promise = 'all hosts but one destroyed: two new ones join from it and serve identical bytes';
@@ -26,7 +28,7 @@ export async function run(context: DrillContext): Promise<void> {
   await comeBack(context, mesh, again);
   for (const host of [gamma, delta, again, gamma]) await host.ctl('fetch');
   const hosts = [gamma, delta, again];
-  await rootsOf(context, hosts);
+  await untilOneRoot(context, hosts);
   for (const host of hosts) {
     const bytes = await servedBytes(host);
     context.check(bytes === (await servedBytes(gamma)), `${host.name} serves the bytes that gamma serves`);
@@ -36,18 +38,17 @@ export async function run(context: DrillContext): Promise<void> {
   context.evidence(`${before.length} bytes of views, equal on ${hosts.map(({ name: one }) => one).join(', ')}`);
   const said = await again.json<{ host: string; seq: number }>('lesson', 'lesson/back', 'beta goes on');
   await gamma.json('fetch');
-  const { heads } = await statusOf(gamma);
-  context.check(
-    heads['beta']?.seq === said.seq,
-    `beta goes on where it was: line ${said.seq} of mesh ${id.slice(0, 8)}`,
-  );
+  await until(`beta goes on where it was: line ${said.seq} of mesh ${id.slice(0, 8)}`, async () => {
+    const { heads } = await statusOf(gamma);
+    return heads['beta']?.seq === said.seq || `line ${heads['beta']?.seq}`;
+  });
 }
 
 async function write(context: DrillContext, { hosts, gamma }: AuthorityMesh): Promise<void> {
   context.step('all three hosts say things; gamma holds them');
   for (const host of hosts)
     for (let n = 1; n <= 5; n += 1) await host.json('lesson', `lesson/${host.name}-${n}`, `said on ${host.name}`);
-  await gamma.json('fetch');
+  for (const host of hosts) if (host !== gamma) await fetchUp(gamma, host.name);
 }
 
 async function joinAs({ id, craig }: AuthorityMesh, from: MeshHost, host: MeshHost): Promise<void> {

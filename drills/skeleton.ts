@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { requireEqual } from './lib/agreement.ts';
+import { requireEqual, viewOn } from './lib/agreement.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge, enrol, layHost, type TestHost } from './lib/hosts.ts';
+import { until } from './lib/live-mesh.ts';
 
 export const name = 'skeleton';
 export const promise =
@@ -111,12 +112,12 @@ async function requireParked(context: DrillContext, hosts: Hosts): Promise<void>
     );
     context.check(named === `beta=${values.beta} gamma=${values.gamma}`, `${host.name} names both sides, not ${named}`);
     context.check(answer.claim === undefined, `${host.name} serves neither side`);
-    const index = readFileSync(join(host.home, 'views', 'operator', 'INDEX.md'), 'utf8');
-    context.check(
-      !index.includes(values.beta) && !index.includes(values.gamma),
-      `the index of ${host.name} says neither value`,
-    );
-    context.check(index.includes(subject), `the index of ${host.name} names the unresolved subject`);
+    // The file comes behind the answer, and nobody asks for it.
+    await until(`the index of ${host.name} names the unresolved subject, and neither value`, async () => {
+      const index = viewOn(host, 'INDEX.md');
+      const said = [values.beta, values.gamma].filter((value) => index.includes(value));
+      return (index.includes(subject) && said.length === 0) || `says ${said.join(' and ') || 'nothing of it'}`;
+    });
   }
   context.evidence('parked on alpha, beta and gamma; both sides named; neither served');
 }
@@ -185,13 +186,22 @@ async function flipBytes(context: DrillContext, hosts: Hosts): Promise<void> {
     repair: () => gamma.ctl('rebuild'),
   });
   const database = join(beta.home, 'state.sqlite');
-  new Database(database).pragma('wal_checkpoint(TRUNCATE)');
+  emptyJournal(context, database);
+  const at = readFileSync(database).lastIndexOf(values.beta);
   await requireNamed(context, beta, {
     file: database,
-    offset: readFileSync(database).lastIndexOf(values.beta) + 2,
+    offset: at < 0 ? at : at + 2,
     names: 'state.sqlite',
     repair: () => beta.ctl('rebuild'),
   });
+}
+
+/** What memd has written stands in the file itself afterwards. */
+function emptyJournal(context: DrillContext, database: string): void {
+  const opened = new Database(database);
+  const [said] = opened.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  opened.close();
+  context.check(said?.busy === 0, 'the journal of the database is taken in');
 }
 
 interface Place {

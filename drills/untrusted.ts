@@ -1,6 +1,5 @@
 /** What an agent read somewhere and nobody looked at: kept, shown as such, and never an answer until a signer says so. */
-import { requireEqual } from './lib/agreement.ts';
-import { readFileSync } from 'node:fs';
+import { requireEqual, viewOn } from './lib/agreement.ts';
 import { join } from 'node:path';
 import {
   approvalBy,
@@ -15,6 +14,7 @@ import {
 } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
 import { converge } from './lib/hosts.ts';
+import { until } from './lib/live-mesh.ts';
 
 export const name = 'untrusted';
 export const promise =
@@ -52,10 +52,15 @@ async function say(
   for (const subject of Object.values(source))
     await requireWithheld(context, hosts, { subject, status: ['quarantined'] });
   for (const host of hosts) {
-    const view = (file: string): string => readFileSync(join(host.home, 'views', 'operator', file), 'utf8');
-    context.check(!view('INDEX.md').includes(prose), `the index of ${host.name} does not say it`);
-    context.check(view('QUARANTINE.md').includes(source.subject), `${host.name} lists it as quarantined`);
-    context.check(!view('QUARANTINE.md').includes(prose), `the list of ${host.name} does not print its words`);
+    await until(`${host.name} lists all three as quarantined`, async () => {
+      const listed = viewOn(host, 'QUARANTINE.md');
+      const missing = Object.values(source).filter((subject) => !listed.includes(subject));
+      return missing.length === 0 || `without ${missing.join(', ')}`;
+    });
+    context.check(!viewOn(host, 'QUARANTINE.md').includes(prose), `the list of ${host.name} does not print its words`);
+    // Written with the list, by the same hand.
+    await host.json('index');
+    context.check(!viewOn(host, 'INDEX.md').includes(prose), `the index of ${host.name} does not say it`);
   }
   context.evidence(
     'three claims quarantined on three hosts: the untrusted one and all that rest on it; listed, not quoted',

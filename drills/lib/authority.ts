@@ -38,14 +38,17 @@ export interface AuthorityMesh {
 }
 
 /** Starts alpha, beta and gamma; craig, who holds a key file, founded the mesh on alpha. */
-export async function startMesh(context: DrillContext, key?: { readonly passphrase: string }): Promise<AuthorityMesh> {
+export async function startMesh(
+  context: DrillContext,
+  { environment }: { readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<AuthorityMesh> {
   context.step('start alpha, beta and gamma, three memd on loopback; craig is the signer');
   const folder = context.temporaryFolder();
-  const craig = makePerson(folder, 'craig', key?.passphrase);
+  const craig = makePerson(folder, 'craig');
   const [alpha, beta, gamma] = await Promise.all([
-    layMeshHost(context, folder, 'alpha'),
-    layMeshHost(context, folder, 'beta'),
-    layMeshHost(context, folder, 'gamma'),
+    layMeshHost(context, folder, 'alpha', environment),
+    layMeshHost(context, folder, 'beta', environment),
+    layMeshHost(context, folder, 'gamma', environment),
   ]);
   const signer = ['--signer', `${craig.file}.pub`, '--as', 'craig', '--key', craig.file];
   const { mesh } = await alpha.json<{ mesh: string }>(
@@ -83,13 +86,18 @@ export async function startMesh(context: DrillContext, key?: { readonly passphra
 }
 
 /** Lays out a host whose memd can be stopped. */
-export async function layMeshHost(context: DrillContext, folder: string, name: string): Promise<MeshHost> {
+export async function layMeshHost(
+  context: DrillContext,
+  folder: string,
+  name: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<MeshHost> {
   const own: DrillProcess[] = [];
   const started = (memd: DrillProcess): void => {
     own.push(memd);
     context.adopt(memd);
   };
-  const host = await layHost({ folder, name, started });
+  const host = await layHost({ folder, name, environment, started });
   return {
     ...host,
     async stop() {

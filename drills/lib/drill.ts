@@ -74,21 +74,49 @@ export async function runDrill(drill: Drill, run: RunOptions): Promise<Outcome> 
   print(`drill    ${drill.name}`);
   print(`promise  ${drill.promise}`);
   print(`seed     ${run.seed}`);
-  const cleanups: (() => void | Promise<void>)[] = [];
-  const processes: DrillProcess[] = [];
-  const context = createContext(run, { cleanups, processes });
+  const held: Held = { cleanups: [], processes: [], stopped: false };
+  const context = createContext(run, held);
+  const forget = cleanUpOnSignals(held, print);
   let outcome = await attempt(drill, context, run.deadlineMs);
-  const left = await cleanUp({ cleanups, processes, print });
+  forget();
+  const left = await cleanUp(held, print);
   if (outcome.kind === 'PASS' && left.length > 0) outcome = { kind: 'FAIL', reason: left.join('; ') };
   print(`${outcome.kind.padEnd(8)} ${drill.name}${outcome.kind === 'PASS' ? '' : `: ${outcome.reason}`}`);
   return outcome;
 }
 
-function createContext(
-  run: RunOptions,
-  held: { cleanups: (() => void | Promise<void>)[]; processes: DrillProcess[] },
-): DrillContext {
+/** What has to be ended and undone, whatever comes. */
+interface Held {
+  readonly cleanups: (() => void | Promise<void>)[];
+  readonly processes: DrillProcess[];
+  /** A signal came: what is started now is ended at once. */
+  stopped: boolean;
+}
+
+const endingSignals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+
+/** Whoever stops a drill that takes too long wants nothing of it left: its hosts would go on beside whatever comes next. */
+function cleanUpOnSignals(held: Held, print: (line: string) => void): () => void {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (held.stopped) return;
+    held.stopped = true;
+    print(`FAIL     stopped by ${signal}`);
+    const code = 128 + (endingSignals[signal as keyof typeof endingSignals] ?? 0);
+    void cleanUp(held, print).then(() => process.exit(code));
+  };
+  const signals = Object.keys(endingSignals) as (keyof typeof endingSignals)[];
+  for (const signal of signals) process.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+}
+
+function createContext(run: RunOptions, held: Held): DrillContext {
   const { cleanups, processes } = held;
+  const hold = (started: DrillProcess): void => {
+    processes.push(started);
+    if (held.stopped) started.kill(true);
+  };
   return {
     random: createRandom(run.seed),
     options: run.options,
@@ -102,15 +130,16 @@ function createContext(
     },
     temporaryFolder: () => {
       const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'memd-drill-'));
-      cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+      // What a killed process left behind may still write for a moment.
+      cleanups.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
       return folder;
     },
     start: (request) => {
       const started = startProcess(request);
-      processes.push(started);
+      hold(started);
       return started;
     },
-    adopt: (started) => void processes.push(started),
+    adopt: hold,
     onCleanup: (work) => void cleanups.push(work),
   };
 }
@@ -136,11 +165,7 @@ async function attempt(drill: Drill, context: DrillContext, deadlineMs: number):
   }
 }
 
-async function cleanUp(held: {
-  cleanups: (() => void | Promise<void>)[];
-  processes: DrillProcess[];
-  print: (line: string) => void;
-}): Promise<string[]> {
+async function cleanUp(held: Held, print: (line: string) => void): Promise<string[]> {
   const problems: string[] = [];
   for (const started of held.processes.reverse()) {
     await started.end();
@@ -154,8 +179,6 @@ async function cleanUp(held: {
     }
   }
   if (held.processes.length > 0 && problems.length === 0)
-    held.print(
-      `evidence ${held.processes.length} process${held.processes.length === 1 ? '' : 'es'} started, none left`,
-    );
+    print(`evidence ${held.processes.length} process${held.processes.length === 1 ? '' : 'es'} started, none left`);
   return problems;
 }

@@ -1,11 +1,11 @@
 /** Real hosts on this machine: a home each, memctl as a process, memd as a process, ssh on loopback. */
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 import type { Place } from './network.ts';
-import { startProcess, type DrillProcess } from './process.ts';
+import { pause, processesMentioning, startProcess, type DrillProcess } from './process.ts';
 
 const bin = fileURLToPath(new URL('../../bin/', import.meta.url));
 
@@ -45,7 +45,7 @@ export interface TestHost {
    * cycles are asked for by `fetch`.
    */
   start(at?: string): Promise<DrillProcess>;
-  /** Kills the memd that was started last. */
+  /** Kills the memd that was started last; nothing of it writes in the home any more. */
   halt(): Promise<void>;
   /** Kills the memd that was started last, and starts another. */
   restart(): Promise<DrillProcess>;
@@ -63,6 +63,13 @@ export interface HostOptions {
   /** Is told of every memd that starts, so that somebody ends it. */
   readonly started: (process: DrillProcess) => void;
 }
+
+/** Two busy cores: a memd that starts in half a second when it is alone. */
+const startDeadlineMs = 60_000;
+/** How long a child of a memd that was killed may live on. */
+const goneDeadlineMs = 60_000;
+/** Hosts that fetch from each other have all there is by then, also where a connection has to be made once more. */
+const convergeDeadlineMs = 60_000;
 
 /** A cron expression that never comes while a drill runs. */
 const neverSync = '0 0 0 1 1 *';
@@ -84,7 +91,7 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
     const memd = startProcess({ command, args, env });
     options.started(memd);
     last = memd;
-    await memd.line(/"ready":true/);
+    await memd.line(/"ready":true/, startDeadlineMs);
     return memd;
   };
   return {
@@ -102,12 +109,24 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
     start,
     async halt() {
       await last?.end();
+      await untilGone(home);
     },
     async restart() {
       await last?.end();
       return start();
     },
   };
+}
+
+/** Children of a memd that was killed are in groups of their own, and go on until they find that nobody hears them. */
+async function untilGone(home: string): Promise<void> {
+  const start = performance.now();
+  for (;;) {
+    const left = processesMentioning(`${home}/`);
+    if (left.length === 0) return;
+    if (performance.now() - start > goneDeadlineMs) throw new Error(`still at work in ${home}: ${left.join(', ')}`);
+    await pause(10);
+  }
 }
 
 /** Environment without anything of the person who runs the test. */
@@ -127,20 +146,6 @@ export function isolated(folder: string): Record<string, string> {
 function unbind(home: string): void {
   const marker = join(home, 'machine.marker');
   if (existsSync(marker)) rmSync(marker);
-}
-
-/** A port that was free a moment ago. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
 }
 
 /** Runs memctl to its end, at most two minutes, with exactly these arguments. Without input its stdin is closed. */
@@ -195,15 +200,47 @@ export async function enrol(
   return id;
 }
 
-/** Every host fetches from every other, until nobody learns anything new; at most a few rounds. */
+/** Every host fetches from every other, until nobody learns anything new. */
 export async function converge(hosts: readonly TestHost[]): Promise<void> {
-  for (let round = 0; round < 5; round += 1) {
-    const learnt = [];
-    for (const host of hosts)
-      learnt.push(...(await host.json<{ peer: string; new: number; state: string; reason?: string }[]>('fetch')));
-    const down = learnt.find(({ state }) => state !== 'up');
-    if (down !== undefined && round > 1) throw new Error(`peer ${down.peer} is ${down.state}: ${down.reason ?? ''}`);
-    if (down === undefined && learnt.every((peer) => peer.new === 0)) return;
+  const start = performance.now();
+  for (let round = 0; ; round += 1) {
+    const left = await fetchRound(hosts);
+    if (left.length === 0) return;
+    if (round > 1 && performance.now() - start > convergeDeadlineMs)
+      throw new Error(`the hosts did not converge in ${round + 1} rounds: ${left.join('; ')}`);
   }
-  throw new Error('the hosts did not converge in five rounds');
+}
+
+/** A host fetches from a peer that has just started or come back; at the first try nobody may answer yet. */
+export async function fetchUp(host: TestHost, peer: string): Promise<void> {
+  for (const start = performance.now(); ;) {
+    const [{ state, reason = '' } = { state: 'not known' }] = await fetchedBy(host, peer);
+    if (state === 'up') return;
+    if (performance.now() - start > convergeDeadlineMs)
+      throw new Error(`${host.name} does not reach ${peer}: ${state} ${reason}`);
+  }
+}
+
+/** @returns what keeps them from being of one mind. */
+async function fetchRound(hosts: readonly TestHost[]): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const host of hosts)
+    for (const { peer, state, new: count, reason = '' } of await fetchedBy(host))
+      if (state !== 'up' || count > 0) left.push(`${host.name}: ${peer} is ${state}, ${count} new ${reason}`);
+  return left;
+}
+
+/** Exit code 1: no peer could be reached this time. */
+async function fetchedBy(host: TestHost, ...peer: readonly string[]): Promise<readonly Fetched[]> {
+  const { code, stdout, stderr } = await host.ctl('fetch', ...peer, '--json');
+  const peers = JSON.parse(stdout) as unknown;
+  if (!Array.isArray(peers)) throw new Error(`memctl fetch on ${host.name}: exit ${code}: ${stderr}${stdout}`);
+  return peers as readonly Fetched[];
+}
+
+interface Fetched {
+  readonly peer: string;
+  readonly state: string;
+  readonly new: number;
+  readonly reason?: string;
 }

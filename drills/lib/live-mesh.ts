@@ -1,5 +1,5 @@
 /** A mesh on a network of its own, whose hosts are left to themselves: nobody asks them to fetch. */
-import type { DrillContext } from './drill.ts';
+import { DrillFailure, type DrillContext } from './drill.ts';
 import { enrol, layHost, type TestHost } from './hosts.ts';
 import { openNetwork, type DrillNetwork } from './network.ts';
 import { pause } from './process.ts';
@@ -57,14 +57,30 @@ export function statusOf(host: TestHost): Promise<LiveStatus> {
   return host.json<LiveStatus>('status');
 }
 
-/** Waits until `holds` is true; the sentence says of what. */
-export async function until(sentence: string, holds: () => Promise<boolean>, deadlineMs = 60_000): Promise<number> {
+/** Far more than anything here takes on two busy cores: what is not so by then never will be. */
+const untilMs = 120_000;
+
+/**
+ * Waits until `holds` is true; the sentence says of what. Anything else that it gives is what was seen instead, for the
+ * report of a failure.
+ * @returns milliseconds that it took, with the last look.
+ */
+export async function until(
+  sentence: string,
+  holds: () => Promise<boolean | string>,
+  deadlineMs: number = untilMs,
+): Promise<number> {
   const start = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - start > deadlineMs) throw new Error(`not within ${deadlineMs / 1_000} s: ${sentence}`);
+  for (;;) {
+    const seen = await holds();
+    const took = performance.now() - start;
+    if (seen === true) return took;
+    if (took > deadlineMs)
+      throw new DrillFailure(
+        `not within ${deadlineMs / 1_000} s: ${sentence}${seen === false ? '' : `; seen: ${seen}`}`,
+      );
     await pause(100);
   }
-  return performance.now() - start;
 }
 
 /** Every host holds so many lines of every log, and all have one root. @returns that root. */
@@ -73,12 +89,26 @@ export async function untilEqual(hosts: readonly TestHost[], lines: Readonly<Rec
   await until('the hosts hold the same', async () => {
     const all = await Promise.all(hosts.map(statusOf));
     root = all[0]?.root ?? '';
-    return all.every(
+    const equal = all.every(
       (status) =>
         status.root === root && Object.entries(lines).every(([log, seq]) => (status.heads[log]?.seq ?? 0) === seq),
     );
+    return equal || all.map((one, index) => `${hosts[index]?.name} ${describe(one)}`).join('; ');
   });
   return root;
+}
+
+function describe({ root, heads }: LiveStatus): string {
+  const held = Object.entries(heads).map(([log, { seq }]) => `${log}:${seq}`);
+  return `${root.slice(0, 12)} ${held.join(' ')}`;
+}
+
+/** Waits until a host says of a peer that it is up. */
+export async function untilUp(host: TestHost, peer: string): Promise<number> {
+  return until(`${host.name} reaches ${peer}`, async () => {
+    const { state, reason } = (await peerState(host, peer)) ?? { state: 'not known' };
+    return state === 'up' || `${state} ${reason ?? ''}`;
+  });
 }
 
 export async function peerState(host: TestHost, peer: string): Promise<LivePeer | undefined> {

@@ -42,7 +42,7 @@ export interface NetworkOptions {
   readonly folder: string;
 }
 
-/** Everything of it is gone when the drill ends, also when that is stopped by a signal. `--proxies` takes no namespaces. */
+/** Everything of it is gone when the drill ends. `--proxies` takes no namespaces. */
 export function openNetwork(context: DrillContext, options: NetworkOptions): Promise<DrillNetwork> {
   return !context.options.has('proxies') && canMakeNamespaces()
     ? Promise.resolve(namespaces(context, options))
@@ -71,7 +71,7 @@ function canMakeNamespaces(): boolean {
   }
 }
 
-/** With whatever of the drill still runs in it: a signal leaves no time to end it otherwise. */
+/** With whatever of the drill still runs in it. */
 function removeNamespace(name: string): void {
   try {
     for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean)) killProcess(Number(pid));
@@ -104,15 +104,7 @@ function namespaces(context: DrillContext, { hosts, behindNat = [] }: NetworkOpt
   const hub = nameOf('.hub');
   const made = [hub, ...hosts.map(nameOf)];
   const remove = (): void => made.forEach(removeNamespace);
-  const onSignal = (signal: NodeJS.Signals): void => {
-    remove();
-    process.exit(signal === 'SIGINT' ? 130 : 143);
-  };
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  context.onCleanup(() => {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    remove();
-  });
+  context.onCleanup(remove);
   const moved = new Set<string>();
   const addressOf = (host: string): string => `10.77.0.${hosts.indexOf(host) + (moved.has(host) ? 101 : 1)}`;
   for (const name of made) ip('netns', 'add', name);

@@ -19,7 +19,7 @@ export interface DrillProcess {
   /** SIGKILL to the process alone, or to its whole group. */
   kill(whole: boolean): void;
   signal(name: NodeJS.Signals): void;
-  /** Resolves with the exit code (128 + n for signal n) when the process is gone. */
+  /** Resolves with the exit code (128 + n for signal n) when the process is gone and all that it said was heard. */
   readonly ended: Promise<number>;
   alive(): boolean;
   groupAlive(): boolean;
@@ -28,6 +28,12 @@ export interface DrillProcess {
 }
 
 const linesKept = 200;
+/** How long the last words of a process that is gone are waited for. */
+const lastWordsMs = 2_000;
+/** And how long the other members of its group, which were killed with it. */
+const groupGoneMs = 20_000;
+/** How long a line is waited for when nobody says. */
+const lineDeadlineMs = 60_000;
 const signals: Readonly<Record<string, number>> = { SIGINT: 2, SIGKILL: 9, SIGTERM: 15 };
 
 /** Starts a process in its own group. Its environment is ours plus `env`. */
@@ -56,8 +62,12 @@ export function startProcess(request: ProcessRequest): DrillProcess {
       hear(error.message, false);
       finish(127);
     });
-    child.on('exit', (code, signal) => finish(code ?? 128 + (signals[signal ?? ''] ?? 0)));
+    const exitOf = (code: number | null, signal: string | null): number => code ?? 128 + (signals[signal ?? ''] ?? 0);
+    // What it said last is read once its pipes are closed; a child of it that lives on may keep them open.
+    child.on('close', (code, signal) => finish(exitOf(code, signal)));
+    child.on('exit', (code, signal) => setTimeout(() => finish(exitOf(code, signal)), lastWordsMs).unref());
     function finish(code: number): void {
+      if (over) return;
       over = true;
       resolve(code);
       for (const wake of waiting) wake();
@@ -73,13 +83,13 @@ export function startProcess(request: ProcessRequest): DrillProcess {
     ended,
     alive: () => !over,
     groupAlive,
-    line: (pattern, deadlineMs = 20_000) =>
+    line: (pattern, deadlineMs = lineDeadlineMs) =>
       waitForLine({ pattern, deadlineMs, lines, waiting, over: () => over, said: () => all.join('\n') }),
     async end() {
       kill(true);
       await ended;
-      // Other members of the group are no children of ours: look until they are gone, at most two seconds.
-      for (let tries = 0; tries < 200 && groupAlive(); tries += 1) await pause(10);
+      // Other members of the group are no children of ours: look until they are gone.
+      for (const start = performance.now(); groupAlive() && performance.now() - start < groupGoneMs;) await pause(10);
     },
   };
 }

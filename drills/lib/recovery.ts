@@ -1,6 +1,7 @@
 /** What the drills of recovery ask of a host. */
 import type { DrillContext } from './drill.ts';
 import type { TestHost } from './hosts.ts';
+import { until } from './live-mesh.ts';
 
 export interface StatusAnswer {
   readonly root: string;
@@ -36,6 +37,25 @@ export async function rootsOf(context: DrillContext, hosts: readonly TestHost[])
   const said = hosts.map(({ name }, index) => `${name} ${roots[index]?.slice(0, 12)}`).join(', ');
   context.check(new Set(roots).size === 1, `roots are equal: ${said}`);
   context.evidence(`roots are equal: ${said}`);
+}
+
+/** Waits until all of them believe the same, and tells it. */
+export async function untilOneRoot(context: DrillContext, hosts: readonly TestHost[]): Promise<void> {
+  let said = '';
+  await until('roots are equal', async () => {
+    const roots = await Promise.all(hosts.map(async (host) => (await statusOf(host)).root));
+    said = hosts.map(({ name }, index) => `${name} ${roots[index]?.slice(0, 12)}`).join(', ');
+    return new Set(roots).size === 1 || said;
+  });
+  context.evidence(`roots are equal: ${said}`);
+}
+
+/** Waits until a host alarms nothing any more. */
+export async function untilNoAlarm(host: TestHost, over: (alarm: string) => boolean = () => true): Promise<void> {
+  await until(`${host.name} alarms nothing any more`, async () => {
+    const left = (await alarmsOf(host)).filter(over);
+    return left.length === 0 || left.join('; ');
+  });
 }
 
 /** Every alarm that a host raises. */

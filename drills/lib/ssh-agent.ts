@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DrillContext } from './drill.ts';
-import { pause } from './process.ts';
+import { until } from './live-mesh.ts';
 
 /** A program that prints an answer and leaves a trace of having been asked. */
 export interface Helper {
@@ -39,8 +39,7 @@ export async function startAgent(
   const socket = join(folder, 'agent');
   const blank = { DISPLAY: '', WAYLAND_DISPLAY: '', SSH_ASKPASS: '', SSH_ASKPASS_REQUIRE: '' };
   context.start({ command: 'ssh-agent', args: ['-D', '-a', socket], env: { ...blank, ...environment } });
-  for (let tries = 0; tries < 500 && !existsSync(socket); tries += 1) await pause(10);
-  context.check(existsSync(socket), 'ssh-agent listens');
+  await until('ssh-agent listens', async () => existsSync(socket));
   const env = { PATH: process.env['PATH'] ?? '', SSH_AUTH_SOCK: socket };
   return {
     socket,

@@ -19,7 +19,7 @@ export interface Terminal {
 }
 
 /** Longer than anything a person waits for here; what is not seen by then is not coming. */
-const patienceMs = 30_000;
+const patienceMs = 90_000;
 
 /** False where this machine cannot make a terminal for a test. */
 export const hasTerminals: boolean = canMakeTerminals();

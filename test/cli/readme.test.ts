@@ -1,11 +1,11 @@
 /** The tour of README.md, pasted: its blocks run in one bash, with real processes, and print what the README shows. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../drills/lib/free-port.ts';
 import { commandTable } from '../../src/cli/command-table.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,7 +34,7 @@ const mark = '@@ end of a block @@';
 
 /** Runs the steps in one bash; nothing of the person who runs the test is in its environment. */
 async function runTour(steps: readonly Step[], folder: string): Promise<string[]> {
-  const ports = await Promise.all([freePort(), freePort()]);
+  const ports = [String(await freePort()), String(await freePort())];
   // The build is that of `npm test`: to build, or even install, under the other tests would break them.
   const commands = steps.map((step) => step.commands.replace(/^npm run build$/m, ''));
   const script = commands.map((block) => `${block}\necho '${mark}'\n`).join('');
@@ -52,9 +52,12 @@ async function runTour(steps: readonly Step[], folder: string): Promise<string[]
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   const late = setTimeout(() => endGroup(child), tourMs);
+  const closed = new Promise((done) => child.on('close', done));
   await new Promise((done) => child.on('exit', done));
   clearTimeout(late);
   const left = endGroup(child);
+  // What was printed last may still be in the pipe.
+  await closed;
   expect(left, 'the tour leaves no process behind').toBe(false);
   return portsIn(printed, ports, ['7431', '7432']).split(`${mark}\n`);
 }
@@ -71,16 +74,6 @@ function endGroup({ pid }: ChildProcess): boolean {
   } catch {
     return false;
   }
-}
-
-function freePort(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(String(typeof address === 'object' ? address?.port : address)));
-    });
-  });
 }
 
 /** What differs from run to run is the same word in both. */

@@ -59,7 +59,7 @@ export function openBench(): Bench {
   afterAll(async () => {
     for (const connection of connections) connection.close();
     await Promise.all(started.map((process) => process.end()));
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
   return {
     folder: () => folder,

@@ -1,9 +1,9 @@
 /** A real OpenSSH server as an ordinary process on a port of loopback, with keys, accounts file and settings of its own. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../drills/lib/free-port.ts';
 
 /** The server program; undefined where it is not installed (Debian: openssh-server). */
 export const sshdProgram: string | undefined = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'].find(
@@ -42,17 +42,13 @@ export interface SshdOptions {
 export async function startPlainSshd(options: SshdOptions): Promise<PlainSshd> {
   const { folder, uid } = options;
   mkdirSync(folder, { recursive: true });
-  const madeRun = makeRunFolder();
+  makeRunFolder();
   const keys = join(folder, 'authorized_keys');
   writeFileSync(keys, '');
   newHostKey(folder);
   const user = uid === undefined ? userInfo().username : ownAccount;
   let server = await listen(options);
   const { port } = server;
-  const stop = async (): Promise<void> => {
-    await server.end();
-    if (madeRun) rmdirSync(runFolder);
-  };
   return {
     port,
     user,
@@ -66,17 +62,18 @@ export async function startPlainSshd(options: SshdOptions): Promise<PlainSshd> {
       newHostKey(folder);
       server = await listen(options, port);
     },
-    stop,
+    stop: () => server.end(),
   };
 }
 
-/** Where sshd of root wants an empty folder; a machine that never ran it as a service may have none. */
+/**
+ * Where sshd of root wants an empty folder at every connection; a machine that never ran it as a service may have none. It
+ * stays: whoever removed it would end the servers of tests that run beside this one.
+ */
 const runFolder = '/run/sshd';
 
-function makeRunFolder(): boolean {
-  if (process.getuid?.() !== 0 || existsSync(runFolder)) return false;
-  mkdirSync(runFolder, { mode: 0o755 });
-  return true;
+function makeRunFolder(): void {
+  if (process.getuid?.() === 0) mkdirSync(runFolder, { mode: 0o755, recursive: true });
 }
 
 function newHostKey(folder: string): void {
@@ -98,7 +95,7 @@ interface Server {
 }
 
 async function listen(options: SshdOptions, asked?: number): Promise<Server> {
-  // Somebody may take the port between the look and the start.
+  // The port of a server that was ended may still be its own for a moment.
   for (let tries = 1; ; tries += 1) {
     const port = asked ?? (await freePort());
     const server = await tryListen(options, port);
@@ -156,14 +153,4 @@ async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await gone;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -8,7 +8,7 @@ import { createHome, type Home } from '../../src/store/home/home.ts';
 /** A folder that is removed when the test ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'memd-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   return folder;
 }
 

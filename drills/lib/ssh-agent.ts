@@ -39,8 +39,12 @@ export async function startAgent(
   const socket = join(folder, 'agent');
   const blank = { DISPLAY: '', WAYLAND_DISPLAY: '', SSH_ASKPASS: '', SSH_ASKPASS_REQUIRE: '' };
   context.start({ command: 'ssh-agent', args: ['-D', '-a', socket], env: { ...blank, ...environment } });
-  await until('ssh-agent listens', async () => existsSync(socket));
   const env = { PATH: process.env['PATH'] ?? '', SSH_AUTH_SOCK: socket };
+  // Its socket is there before it listens. Without a key in it the answer is exit code 1, and 2 when nobody answers.
+  await until('ssh-agent answers', async () => {
+    const { status, stderr } = spawnSync('ssh-add', ['-l'], { env, encoding: 'utf8' });
+    return status === 0 || status === 1 || stderr.trim();
+  });
   return {
     socket,
     add(key, passphrase, ...options) {

@@ -4,6 +4,7 @@ import { benchApprovals } from './approvals.ts';
 import { benchAppend } from './append.ts';
 import { benchColdFold } from './cold-fold.ts';
 import { benchFetch } from './fetch.ts';
+import { benchFoldCrowd } from './fold-crowd.ts';
 import { benchHostile } from './hostile.ts';
 import { benchHook } from './hook.ts';
 import { benchIdle, benchVisible } from './live.ts';
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   'cold-fold': () => benchColdFold({ count }),
   append: () => benchAppend({ bulk: count }),
   fetch: benchFetch,
+  'fold-crowd': benchFoldCrowd,
   hostile: benchHostile,
   hook: () => benchHook({ count }),
   idle: benchIdle,

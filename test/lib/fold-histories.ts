@@ -118,6 +118,30 @@ function hostileHistory(random: Random): readonly Step[] {
   return steps;
 }
 
+/**
+ * 15 to 45 events on one subject, in `*` and in five scopes of their own, of few values: lists that are cut, keys that meet in
+ * many scopes, and claims of `*` that many scopes park, serve, take away and say again.
+ */
+export function crowdedHistory(random: Random): readonly Step[] {
+  const steps: Step[] = [];
+  const known: Body[] = [];
+  const [wideShare, signedShare, values] = [random(), random() * 0.5, 1 + Math.floor(random() * 5)];
+  for (let left = 15 + Math.floor(random() * 31); left > 0; left -= 1) {
+    const host = pick(random, hosts);
+    const fields = { ...randomBody(random, host, known, 'note/one') } as unknown as Record<string, unknown>;
+    delete fields['scope'];
+    if (random() > wideShare) fields['scope'] = pick(random, ['a', 'b', 'c', 'd', 'e']);
+    if (fields['value'] !== undefined) fields['value'] = `v${Math.floor(random() * values)}`;
+    // Most stand alone: chains of revisions have histories of their own.
+    if (fields['kind'] !== 'retract' && random() < 0.7) delete fields['supersedes'];
+    if (fields['kind'] === 'assert' && random() < 0.15) fields['lineage'] = 'untrusted';
+    const body = fields as unknown as Body;
+    known.push(body);
+    steps.push({ log: host, body, carriage: random() < signedShare ? { sign: 'craig' } : approvalOf(random) });
+  }
+  return steps;
+}
+
 /** 1 to 3 unsigned steps of one host, aimed at what is there. */
 export function randomAttack(random: Random, host: string, history: readonly Step[]): readonly Step[] {
   const known = history.map(({ body }) => body);

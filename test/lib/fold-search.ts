@@ -15,6 +15,7 @@ import {
   type Broken,
 } from './fold-checks.ts';
 import {
+  crowdedHistory,
   describeSteps,
   hosts,
   interleave,
@@ -35,7 +36,7 @@ export interface History {
   readonly attack: readonly Step[];
 }
 
-export type Property = 'equality' | 'safety' | 'authority';
+export type Property = 'crowded' | 'equality' | 'safety' | 'authority';
 
 /** The whole history in one go. */
 export function foldAtOnce(steps: readonly Step[], charter: CharterInput = usualCharter): Fold {
@@ -110,8 +111,8 @@ type Check = (history: History) => Broken;
 
 function drawn(seed: number, property: Property): { readonly history: History; readonly check: Check } {
   const random = randomFrom(seed);
-  const steps = randomHistory(random);
-  if (property === 'equality') {
+  const steps = property === 'crowded' ? crowdedHistory(random) : randomHistory(random);
+  if (property === 'equality' || property === 'crowded') {
     const charter = randomCharter(random, steps, { settled: false });
     return {
       history: { charter, steps, attack: [] },

@@ -144,10 +144,10 @@ function recordOf(judged: Judged, withdrawers: Withdrawers, one: Case): JsonValu
   };
   const hosts = others.map(hostOf).filter((name) => served !== undefined && name !== hostOf(served));
   return {
-    corroboration: { hosts: listOf(hosts), ids: listOf(idsOf(others)) },
+    corroboration: { hosts: listOf(hosts), ids: listIn(others, others) },
     counts,
     flags: Object.entries(flags).flatMap(([flag, raised]) => (raised ? [flag] : [])),
-    parked: listOf(idsOf([...parked.keys()])),
+    parked: listIn([...parked.keys()], [...parked.keys(), ...agreeing]),
     scope,
     served: served?.id ?? null,
     status,
@@ -232,6 +232,14 @@ export function oracleRoot(state: OracleState, leaves: readonly (readonly [strin
 
 function idsOf(list: readonly Ev[]): string[] {
   return list.map(({ id }) => id);
+}
+
+/** A list of a record, of two parts: `*`, for which all of it in `standsFor` is hashed, and the scope's own. */
+function listIn(list: readonly Ev[], standsFor: readonly Ev[]): JsonValue {
+  const wide = idsOf(standsFor.filter(({ scope }) => scope === '*')).toSorted();
+  const own = idsOf(list.filter(({ scope }) => scope !== '*')).toSorted();
+  const digest = sha256Hex(canonicalJson([sha256Hex(canonicalJson(wide)), own]));
+  return { ...(listOf(idsOf(list)) as object), digest: list.length > 8 ? digest : null };
 }
 
 function listOf(texts: readonly string[]): JsonValue {

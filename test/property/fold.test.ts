@@ -3,6 +3,7 @@ import { searchFailure } from '../lib/fold-search.ts';
 
 /** FOLD_RUNS makes a longer search, FOLD_SEED starts it elsewhere; the defaults are what every run of the suite does. */
 const runs = Number(process.env['FOLD_RUNS'] ?? 12_000);
+const crowdedRuns = Number(process.env['FOLD_RUNS'] ?? 300);
 const authorityRuns = Number(process.env['FOLD_RUNS'] ?? 8_000);
 const from = Number(process.env['FOLD_SEED'] ?? 1_000_000);
 const timeout = 60_000 + runs * 20;
@@ -12,6 +13,14 @@ describe('fold: random hostile histories', () => {
     'equality: any interleaving, any split and any moment of a charter change = from scratch = the oracle',
     () => {
       expect(searchFailure({ from, runs, property: 'equality' })).toBeUndefined();
+    },
+    timeout,
+  );
+
+  test(
+    'crowded: the same where many claims and many scopes meet in one subject',
+    () => {
+      expect(searchFailure({ from, runs: crowdedRuns, property: 'crowded' })).toBeUndefined();
     },
     timeout,
   );

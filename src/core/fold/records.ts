@@ -1,22 +1,22 @@
 /** One bounded record per (subject, scope). Source: docs/fold.md, Records. */
 import { kept } from '../kept.ts';
 import type { Judgement } from './claims.ts';
-import type { Concession } from './concessions.ts';
-import { idListOf } from './id-list.ts';
+import { idListIn, idListOf, noWidePart, partOf } from './id-list.ts';
 import { isClaim, takesPart, type EventNode } from './node.ts';
-import type { RecordCounts, RecordFlag, SubjectRecord } from './state.ts';
+import type { IdList, RecordCounts, RecordFlag, SubjectRecord } from './state.ts';
+import type { WideClaims, WideGroup } from './wide-claims.ts';
 
 /** What a record is made of. */
 export interface RecordParts {
   readonly subject: string;
   readonly scope: string;
-  /** Events of the scope and of `*`. */
-  readonly members: readonly EventNode[];
+  /** Of the events of the scope and of `*`. */
+  readonly members: MemberSummary;
+  /** Beside `wide`: of the claims of the scope, compared with those. */
   readonly judgement: Judgement;
-  readonly concessions: readonly Concession[];
-  /** Targets of revisions in effect. */
-  readonly revised: ReadonlySet<EventNode>;
-  readonly stale: boolean;
+  readonly wide: WideClaims | null;
+  readonly isConceded: boolean;
+  readonly isStale: boolean;
 }
 
 /**
@@ -24,15 +24,14 @@ export interface RecordParts {
  * `JSON.stringify` of it is its JCS. Pure.
  */
 export function recordOf(parts: RecordParts): SubjectRecord {
-  const { subject, scope, judgement } = parts;
-  const counts = countMembers(parts.members);
-  const { agreeing, served } = judgement;
-  const hosts = agreeing.length === 0 ? [] : otherHosts(agreeing, served);
+  const { subject, scope, judgement, members } = parts;
+  const { served } = judgement;
+  const group = served === null ? undefined : parts.wide?.withKey(served.key);
   return {
-    corroboration: { hosts: idListOf(hosts), ids: idListOf(idsOf(agreeing)) },
-    counts,
-    flags: flagsOf(parts, counts),
-    parked: idListOf(judgement.parked.flatMap(({ claims }) => idsOf(claims))),
+    corroboration: corroborationOf(parts, group),
+    counts: members.counts,
+    flags: flagsOf(parts, group),
+    parked: parkedOf(parts, group),
     scope,
     served: served?.id ?? null,
     status: judgement.status,
@@ -40,14 +39,45 @@ export function recordOf(parts: RecordParts): SubjectRecord {
   };
 }
 
-function otherHosts(agreeing: readonly EventNode[], served: EventNode | null): readonly string[] {
-  const hosts = new Set(agreeing.map(hostOf));
-  if (served !== null) hosts.delete(hostOf(served));
-  return [...hosts];
+function corroborationOf(
+  { judgement: { agreeing, served }, scope }: RecordParts,
+  group: WideGroup | undefined,
+): SubjectRecord['corroboration'] {
+  const ids = idsOf(agreeing);
+  if (group === undefined) {
+    const hosts = agreeing.length === 0 ? [] : otherHosts(agreeing.map(hostOf), served);
+    return { hosts: idListOf(hosts), ids: scope === '*' ? idListIn(partOf(ids), []) : idListIn(noWidePart, ids) };
+  }
+  const isWide = served === group.best;
+  const ofGroup = isWide && group.claims.length === 1 ? [] : group.hosts;
+  const hosts = otherHosts([...ofGroup, ...agreeing.map(hostOf)], served);
+  return { hosts: idListOf(hosts), ids: idListIn(isWide ? group.withoutBest : group.all, ids) };
 }
 
-function countMembers(members: readonly EventNode[]): RecordCounts {
-  const counts = {
+function parkedOf({ judgement, scope, wide }: RecordParts, group: WideGroup | undefined): IdList {
+  const ids = judgement.parked.flatMap(({ claims }) => idsOf(claims));
+  if (wide !== null) return idListIn(group?.beside ?? wide.live, ids);
+  if (scope !== '*') return idListIn(noWidePart, ids);
+  const live = [...ids, ...idsOf(judgement.agreeing), ...(judgement.served === null ? [] : [judgement.served.id])];
+  return idListIn({ ...partOf(ids), digest: partOf(live).digest }, []);
+}
+
+function otherHosts(hosts: readonly string[], served: EventNode | null): readonly string[] {
+  const others = new Set(hosts);
+  if (served !== null) others.delete(hostOf(served));
+  return [...others];
+}
+
+/** What a record says of all its members, whatever is served. */
+export interface MemberSummary {
+  readonly counts: RecordCounts;
+  readonly isPinned: boolean;
+  readonly isRevised: boolean;
+}
+
+/** Of no members. */
+export const noMembers: MemberSummary = {
+  counts: {
     corrections: 0,
     decisions: 0,
     held: 0,
@@ -56,7 +86,26 @@ function countMembers(members: readonly EventNode[]): RecordCounts {
     purged: 0,
     quarantined: 0,
     questions: 0,
+  },
+  isPinned: false,
+  isRevised: false,
+};
+
+/** The summary of these members and of those that `before` speaks of. `revised`: targets of revisions in effect. Pure. */
+export function summarizeMembers(
+  members: readonly EventNode[],
+  revised: ReadonlySet<EventNode>,
+  before: MemberSummary,
+): MemberSummary {
+  return {
+    counts: countMembers(members, before.counts),
+    isPinned: before.isPinned || members.some(isPinInEffect),
+    isRevised: before.isRevised || (revised.size > 0 && members.some((node) => revised.has(node))),
   };
+}
+
+function countMembers(members: readonly EventNode[], before: RecordCounts): RecordCounts {
+  const counts = { ...before };
   for (const node of members) {
     if (node.purge !== null) counts.purged += 1;
     else if (node.held !== null) counts.held += 1;
@@ -79,18 +128,19 @@ function countMember(counts: { -readonly [K in keyof RecordCounts]: number }, no
   else if (kind === 'propose') counts.proposals += open;
 }
 
-function flagsOf(parts: RecordParts, counts: RecordCounts): readonly RecordFlag[] {
-  const { concessions, judgement, members, revised, stale } = parts;
+function flagsOf(parts: RecordParts, group: WideGroup | undefined): readonly RecordFlag[] {
+  const { isConceded, isStale, judgement } = parts;
+  const { counts, isPinned, isRevised } = parts.members;
   const flags: RecordFlag[] = [];
-  if (concessions.length > 0) flags.push('conceded');
+  if (isConceded) flags.push('conceded');
   if (counts.held > 0) flags.push('held');
-  if (homesDiffer(judgement)) flags.push('homes-differ');
-  if (members.some(isPinInEffect)) flags.push('pinned');
+  if (homesDiffer(judgement, group)) flags.push('homes-differ');
+  if (isPinned) flags.push('pinned');
   if (counts.purged > 0) flags.push('purged');
   if (counts.quarantined > 0) flags.push('quarantined');
-  if (revised.size > 0 && members.some((node) => revised.has(node))) flags.push('revised');
-  if (judgement.parked.some(({ reason }) => reason === 'SIGNERS_DISAGREE')) flags.push('signers-disagree');
-  if (stale) flags.push('stale');
+  if (isRevised) flags.push('revised');
+  if (judgement.reason === 'SIGNERS_DISAGREE') flags.push('signers-disagree');
+  if (isStale) flags.push('stale');
   if (counts.questions > 0) flags.push('undecided');
   return kept(flags);
 }
@@ -101,9 +151,10 @@ function isPinInEffect(node: EventNode): boolean {
   return node.by.length === 0 && takesPart(node);
 }
 
-function homesDiffer({ served, agreeing }: Judgement): boolean {
+function homesDiffer({ served, agreeing }: Judgement, group: WideGroup | undefined): boolean {
   const home = served?.body?.home;
-  return agreeing.some(({ body }) => body?.home !== undefined && body.home !== home);
+  if (agreeing.some(({ body }) => body?.home !== undefined && body.home !== home)) return true;
+  return group !== undefined && [...group.homes].some((other) => other !== home);
 }
 
 function hostOf(node: EventNode): string {

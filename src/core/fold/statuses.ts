@@ -3,12 +3,10 @@ import { isLive, type Judgement } from './claims.ts';
 import type { EventNode } from './node.ts';
 import type { EventReason, EventStatus } from './state.ts';
 
-/** Status of the live claims of one scope, from the judgement on it. */
+/** Status of the live claims of one scope, from the judgement on it. Those of `*` are judged in their own record. */
 export function settleClaims({ served, agreeing, parked }: Judgement, scope: string): void {
-  for (const { reason, claims } of parked) {
-    for (const node of claims) if (node.scope === scope) settle(node, 'parked', reason);
-  }
-  for (const node of agreeing) if (node.scope === scope) settle(node, 'corroborates', null);
+  for (const { reason, claims } of parked) for (const node of claims) settle(node, 'parked', reason);
+  for (const node of agreeing) settle(node, 'corroborates', null);
   if (served !== null && served.scope === scope) settle(served, 'served', null);
 }
 

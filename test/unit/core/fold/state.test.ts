@@ -12,7 +12,7 @@ describe('state: records', () => {
     ).toSorted();
     expect(beliefsOf(world).record('note/one').parked).toEqual({
       count: 9,
-      digest: sha256Hex(canonicalJson(ids)),
+      digest: sha256Hex(canonicalJson([sha256Hex(canonicalJson(ids)), []])),
       first: ids.slice(0, 8),
     });
     const eight = newWorld();

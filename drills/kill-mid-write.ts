@@ -1,6 +1,6 @@
 /**
  * SIGKILL at random moments while requests are in flight, bulk appends and packing among them: the daemon alone, its process
- * group, a git child of it.
+ * group, a git child of it. The last third beside a peer that writes too, most of them while its lines are being fetched.
  * `--kills=N` (default 210), `--target=memd|writer`.
  */
 import type { Random } from '../test/lib/random.ts';
@@ -8,12 +8,22 @@ import { openApi } from './lib/api.ts';
 import { checkAgainstLedger, checkRepository } from './lib/check-log.ts';
 import { startClients, type Clients } from './lib/clients.ts';
 import type { DrillContext } from './lib/drill.ts';
+import { freePort } from './lib/free-port.ts';
+import { until } from './lib/live-mesh.ts';
 import { childrenOf, killProcess, pause, processesMentioning } from './lib/process.ts';
 import { createTarget, type RunningTarget, type Target } from './lib/target.ts';
+import {
+  addWritingPeer,
+  checkBoth,
+  checkCopy,
+  untilBothHold,
+  untilFetching,
+  type WritingPeer,
+} from './lib/writing-peer.ts';
 
 export const name = 'kill-mid-write';
 export const promise =
-  'every acknowledged event exists exactly once after SIGKILL at any moment; no torn line, no gap in seq';
+  'every acknowledged event exists exactly once after SIGKILL at any moment, also of a fetch; no torn line, no gap in seq, on any host';
 
 const killsDefault = 210;
 const clientCount = 4;
@@ -24,6 +34,14 @@ const appendSpreadsMs: readonly number[] = [20, 60, 400];
 /** A bulk append takes 100 to 500 ms. */
 const bulkSpreadMs = 300;
 const checkEvery = 40;
+/** Part of the kills that happens beside a peer; and of those, how many wait for a fetch. */
+const peerShare = 1 / 3;
+const fetchShare = 3 / 4;
+/** What comes with a fetch takes a few milliseconds, or some 100 where it is many lines. */
+const fetchSpreadsMs: readonly number[] = [2, 10, 60];
+
+/** How long a request, or an answer, is waited for. */
+const patienceMs = 60_000;
 
 type Kind = 'alone' | 'group' | 'git child';
 
@@ -33,6 +51,15 @@ interface Tally {
   duringBulk: number;
   duringMaintenance: number;
   childRefused: number;
+  duringFetch: number;
+}
+
+interface Scene {
+  readonly target: Target;
+  readonly running: RunningTarget;
+  readonly clients: Clients;
+  readonly tally: Tally;
+  readonly peer: WritingPeer | undefined;
 }
 
 /** Most kills are of the daemon; one in eight goes for a git child; a third happen while a bulk append runs. */
@@ -59,8 +86,8 @@ function chooseKill(random: Random): {
 }
 
 async function untilInFlight(context: DrillContext, clients: Clients): Promise<void> {
-  for (let tries = 0; clients.inFlight() === 0; tries += 1) {
-    context.check(tries < 10_000, 'no request was in flight for 10 s');
+  for (const start = performance.now(); clients.inFlight() === 0;) {
+    context.check(performance.now() - start < patienceMs, 'no request was in flight for 60 s');
     await pause(1);
   }
 }
@@ -68,8 +95,9 @@ async function untilInFlight(context: DrillContext, clients: Clients): Promise<v
 /** A daemon that was killed goes on: without this a drill in which nothing is ever written again would pass. */
 async function untilAcknowledged(context: DrillContext, { ledger }: Clients): Promise<void> {
   const before = ledger.acknowledged.size;
-  for (let tries = 0; ledger.acknowledged.size === before; tries += 1) {
-    context.check(tries < 60_000, `nothing was acknowledged for 60 s; last refusal: ${ledger.lastRefusal}`);
+  for (const start = performance.now(); ledger.acknowledged.size === before;) {
+    const waits = performance.now() - start < patienceMs;
+    context.check(waits, `nothing was acknowledged for 60 s; last refusal: ${ledger.lastRefusal}`);
     await pause(1);
   }
 }
@@ -130,11 +158,29 @@ async function askToPack(socket: string): Promise<void> {
   }
 }
 
-async function killOnce(
-  context: DrillContext,
-  state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally },
-): Promise<RunningTarget> {
-  const { target, running, clients, tally } = state;
+/** Kills it while it takes in lines of its peer, which now and then says many at once. */
+async function killFetching(context: DrillContext, scene: Scene, peer: WritingPeer): Promise<RunningTarget> {
+  const { target, running, clients, tally } = scene;
+  const { random } = context;
+  const bulk = random.below(6) === 0 ? peer.clients.bulk(bulkEvents) : undefined;
+  const isFetching = await untilFetching(target);
+  await pause(random.next() * random.pick(fetchSpreadsMs));
+  await untilInFlight(context, clients);
+  const whole = random.below(2) === 0;
+  if (whole) running.process.kill(true);
+  else killProcess(running.pid);
+  await running.process.ended;
+  tally.inFlight += 1;
+  tally.kills[whole ? 'group' : 'alone'] += 1;
+  if (isFetching) tally.duringFetch += 1;
+  const next = await target.start();
+  await bulk;
+  return next;
+}
+
+async function killOnce(context: DrillContext, scene: Scene): Promise<RunningTarget> {
+  const { target, running, clients, tally, peer } = scene;
+  if (peer !== undefined && context.random.next() < fetchShare) return killFetching(context, scene, peer);
   const kill = chooseKill(context.random);
   if (kill.kind === 'git child') {
     const hit = await killGitChild(running, clients, kill.delayMs);
@@ -155,7 +201,8 @@ async function killOnce(
 export async function run(context: DrillContext): Promise<void> {
   const kills = Number(context.options.get('kills') || killsDefault);
   const folder = context.temporaryFolder();
-  const target = createTarget(context, folder);
+  const address = `127.0.0.1:${await freePort()}`;
+  const target = createTarget(context, folder, address);
   // Children of the daemon are in groups of their own, so they are looked for by the folder in their command line.
   context.onCleanup(() => processesMentioning(folder).forEach(killProcess));
   context.step(`start ${target.name} and ${clientCount} clients; ${kills} kills`);
@@ -167,27 +214,37 @@ export async function run(context: DrillContext): Promise<void> {
     duringBulk: 0,
     duringMaintenance: 0,
     childRefused: 0,
+    duringFetch: 0,
   };
+  let peer: WritingPeer | undefined;
   const done = (): number => tally.kills.alone + tally.kills.group + tally.kills['git child'];
   for (let [checked, known] = [0, 0]; done() < kills;) {
-    running = await killOnce(context, { target, running, clients, tally });
+    if (peer === undefined && target.name === 'memd' && done() >= kills * (1 - peerShare)) {
+      context.step(`${done()} kills; a peer is enrolled, and writes from now on`);
+      peer = await addWritingPeer(context, target, { folder, address });
+    }
+    running = await killOnce(context, { target, running, clients, tally, peer });
     if (done() < checked + checkEvery) continue;
     checked = done();
     const { size } = clients.ledger.acknowledged;
     context.check(size > known, `nothing was acknowledged meanwhile; last refusal: ${clients.ledger.lastRefusal}`);
     known = size;
     const lines = checkAgainstLedger(context, target, clients.ledger, { every: false });
-    context.step(`${checked} kills: ${size} acknowledged, ${lines} lines, all there once`);
+    const copied = peer === undefined ? '' : `; ${checkCopy(context, target, peer)} lines of its peer`;
+    context.step(`${checked} kills: ${size} acknowledged, ${lines} lines, all there once${copied}`);
   }
   await clients.stop();
-  await finish(context, { target, running, clients, tally });
+  if (peer !== undefined) {
+    await peer.clients.stop();
+    context.step('both hosts fetch what the other has');
+    await untilBothHold(target, peer, folder);
+    await peer.host.halt();
+  }
+  await finish(context, { target, running, clients, tally, peer });
 }
 
-async function finish(
-  context: DrillContext,
-  state: { target: Target; running: RunningTarget; clients: Clients; tally: Tally },
-): Promise<void> {
-  const { target, running, clients, tally } = state;
+async function finish(context: DrillContext, scene: Scene): Promise<void> {
+  const { target, running, clients, tally, peer } = scene;
   const { ledger } = clients;
   context.step('stop, then read the log with stock git and verify every signature');
   running.process.signal('SIGTERM');
@@ -209,6 +266,13 @@ async function finish(
   context.evidence(
     `${lines} lines, seq 1 to ${lines} without a gap, every host signature good, git fsck --strict clean`,
   );
-  const left = processesMentioning(target.home);
-  context.check(left.length === 0, `processes left behind: ${left.join(', ')}`);
+  if (peer !== undefined) {
+    checkBoth(context, target, peer);
+    context.check(tally.duringFetch > 0, 'no kill met a fetch');
+    context.evidence(`${tally.duringFetch} of the kills while lines of a peer were being fetched`);
+  }
+  await until('no process is left behind', async () => {
+    const left = processesMentioning(target.home);
+    return left.length === 0 || left.join(', ');
+  });
 }

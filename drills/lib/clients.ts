@@ -64,7 +64,10 @@ async function send(
 }
 
 /** One client: connects, sends one request after the other, connects again when the other side dies. */
-async function loop(state: ClientState, options: { socket: string; name: string; random: Random }): Promise<void> {
+async function loop(
+  state: ClientState,
+  options: { socket: string; name: string; random: Random; everyMs: number },
+): Promise<void> {
   let n = 0;
   while (!state.stopped) {
     const connection = await openApi(options.socket).catch(() => undefined);
@@ -77,30 +80,38 @@ async function loop(state: ClientState, options: { socket: string; name: string;
       alive =
         (await send(state, connection, { marker: `${options.name}-${n}`, count: 1 + options.random.below(4) })) !==
         'lost';
+      if (options.everyMs > 0) await pause(options.everyMs);
     }
     connection.close();
   }
 }
 
-/** Starts `count` clients against a socket. */
-export function startClients(options: { socket: string; count: number; random: Random }): Clients {
+/** Starts `count` clients against a socket. `name`: what their markers begin with; `everyMs`: between two requests of one. */
+export function startClients(options: {
+  readonly socket: string;
+  readonly count: number;
+  readonly random: Random;
+  readonly name?: string;
+  readonly everyMs?: number;
+}): Clients {
+  const { socket, random, name = 'c', everyMs = 0 } = options;
   const state: ClientState = {
     ledger: { acknowledged: new Map(), unknown: new Set(), lastRefusal: 'none' },
     inFlight: 0,
     stopped: false,
   };
   const loops = Array.from({ length: options.count }, (_, index) =>
-    loop(state, { socket: options.socket, name: `c${index}`, random: options.random }),
+    loop(state, { socket, name: `${name}${index}`, random, everyMs }),
   );
   let bulks = 0;
   return {
     ledger: state.ledger,
     inFlight: () => state.inFlight,
     bulk: async (count) => {
-      const connection = await openApi(options.socket).catch(() => undefined);
+      const connection = await openApi(socket).catch(() => undefined);
       if (connection === undefined) return 'lost';
       bulks += 1;
-      const outcome = await send(state, connection, { marker: `bulk-${bulks}`, count });
+      const outcome = await send(state, connection, { marker: `${name}-bulk-${bulks}`, count });
       connection.close();
       return outcome;
     },

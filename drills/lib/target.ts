@@ -28,14 +28,14 @@ export interface Target {
   verify(home: string): string | undefined;
 }
 
-/** Makes a home for the chosen target (memd where it is built, unless the call says otherwise). */
-export function createTarget(context: DrillContext, folder: string): Target {
+/** Makes a home for the chosen target (memd where it is built, unless the call says otherwise), which listens at `address`. */
+export function createTarget(context: DrillContext, folder: string, address = '127.0.0.1:0'): Target {
   const built = existsSync(path.join(root, 'dist', 'daemon', 'main.js'));
   const chosen = context.options.get('target') ?? (built ? 'memd' : 'writer');
   context.check(chosen === 'memd' || chosen === 'writer', `--target is memd or writer, not ${chosen}`);
   if (chosen === 'memd' && !built) context.skip('memd is not built here: npm run build');
   const home = path.join(folder, 'home');
-  return chosen === 'memd' ? memdTarget(context, { home, folder }) : writerTarget(context, home);
+  return chosen === 'memd' ? memdTarget(context, { home, folder, address }) : writerTarget(context, home);
 }
 
 function writerTarget(context: DrillContext, home: string): Target {
@@ -50,8 +50,8 @@ function writerTarget(context: DrillContext, home: string): Target {
   };
 }
 
-function memdTarget(context: DrillContext, place: { home: string; folder: string }): Target {
-  const { home, folder } = place;
+function memdTarget(context: DrillContext, place: { home: string; folder: string; address: string }): Target {
+  const { home, folder, address } = place;
   const env = { XDG_CONFIG_HOME: path.join(folder, 'config'), MEMD_LOG: 'warn' };
   const memctl = (args: readonly string[], at = home): string =>
     execFileSync(process.execPath, [path.join(root, 'bin', 'memctl'), ...args, '--home', at, '--json'], {
@@ -59,7 +59,7 @@ function memdTarget(context: DrillContext, place: { home: string; folder: string
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-  const made = JSON.parse(memctl(['init', '--host', 'alpha', '--listen', '127.0.0.1:0'])) as {
+  const made = JSON.parse(memctl(['init', '--host', 'alpha', '--listen', address])) as {
     mesh: string;
     host: string;
   };

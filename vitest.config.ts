@@ -10,6 +10,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
+    // What is waited for is there in a moment; on two busy cores the moment is longer than the one second of vitest.
+    expect: { poll: { timeout: 15_000 } },
     env: { NO_COLOR: '1' },
   },
 });

@@ -348,7 +348,7 @@ describe('the database', () => {
       memd.kill(true);
       await memd.ended;
     }
-    expect(processesMentioning(host.home)).toEqual([]);
+    await expect.poll(() => processesMentioning(host.home)).toEqual([]);
     expect(await host.json('recall', 'note/n5')).toMatchObject({ status: 'served' });
     expect(await host.json('verify', '--deep')).toMatchObject({ ok: true, logs: { alpha: { lines: 9_121 } } });
     // What the kills left is gone, not kept beside the one that was made again.

@@ -136,7 +136,7 @@ describe('host add', () => {
       hint: expect.stringContaining('a key with a passphrase needs a terminal'),
     });
     expect(existsSync(join(bench.folder(), 'asked'))).toBe(false);
-    expect(processesMentioning(locked)).toEqual([]);
+    await expect.poll(() => processesMentioning(locked)).toEqual([]);
     expect((await founded.json<{ host: string }>('init', '--host', 'a', '--listen', '127.0.0.1:0')).host).toBe('a');
   }, 40_000);
 

@@ -81,7 +81,7 @@ test.for(['with memd', 'without memd'])(
     await host.append(input);
     expect(await host.json('recall', 'lesson/n4')).toMatchObject({ status: 'served' });
     expect(await host.json('verify', '--deep')).toMatchObject({ ok: true, logs: { full: { lines: 4 } } });
-    expect((await host.json<{ alarms: unknown[] }>('status')).alarms).toEqual([]);
+    await expect.poll(async () => (await host.json<{ alarms: unknown[] }>('status')).alarms).toEqual([]);
     if (how === 'with memd') expect(await host.stop()).toBe(0);
   },
 );

@@ -292,10 +292,11 @@ describe('signals', () => {
     memd.signal('SIGTERM');
     expect(((await append).result as { results: unknown[] }).results).toHaveLength(2_500);
     expect(await memd.ended).toBe(0);
-    expect(performance.now() - start).toBeLessThan(5_000);
-    expect(memd.groupAlive()).toBe(false);
+    // It gives itself 5 s; how long its end takes is up to the machine.
+    expect(performance.now() - start).toBeLessThan(10_000);
+    await expect.poll(() => memd.groupAlive()).toBe(false);
     expect(await busy.json('verify')).toMatchObject({ ok: true, logs: { busy: { lines: 2_500 } } });
-    expect(processesMentioning(busy.home)).toEqual([]);
+    await expect.poll(() => processesMentioning(busy.home)).toEqual([]);
   }, 30_000);
 
   test('a second SIGTERM ends it at once, without loss', async () => {
@@ -309,7 +310,7 @@ describe('signals', () => {
     memd.signal('SIGTERM');
     expect(await memd.ended).toBe(0);
     expect(await twice.json('verify')).toMatchObject({ ok: true, logs: { twice: { lines: 1 } } });
-    expect(processesMentioning(twice.home)).toEqual([]);
+    await expect.poll(() => processesMentioning(twice.home)).toEqual([]);
   });
 
   test('memd survives that nobody reads its log any more', async () => {

@@ -83,16 +83,16 @@ test('C1: one peer of five that never answers holds up neither an append nor the
   const api = await alpha.api();
   const lesson = { kind: 'lesson', subject: 'lesson/meanwhile', content: 'x' };
   expect((await api.call('append', { events: [lesson] })).error).toBeUndefined();
-  await expect.poll(() => servedOn(alpha, 'lesson/of-gamma'), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => servedOn(alpha, 'lesson/of-gamma'), { timeout: 40_000 }).toBe(true);
   const outcomes = await fetching;
-  expect(performance.now() - started).toBeLessThan(30_000);
+  expect(performance.now() - started).toBeLessThan(60_000);
   expect(outcomes).toMatchObject({
     beta: { state: 'up' },
     gamma: { state: 'up' },
     delta: { state: 'down', reason: expect.stringMatching(/\w/) },
     epsilon: { state: 'down', reason: expect.stringMatching(/\w/) },
   });
-}, 60_000);
+}, 90_000);
 
 test('C4: a peer whose host key changed is marked and stays refused, also after a restart; a signer alone lets it in', async () => {
   for (const restart of [false, true]) {

@@ -15,7 +15,7 @@ test('memd waits for a command that is at work; a command waits for a memd that 
   const waits = host.ctl('lesson', 'lesson/a', 'x');
   const starts = host.start();
   const memd = host.memd();
-  await expect.poll(() => memd.said(), { timeout: 10_000 }).toContain('waits for whoever is at work in this home');
+  await expect.poll(() => memd.said(), { timeout: 15_000 }).toContain('waits for whoever is at work in this home');
   lock.release();
   await starts;
   expect((await waits).code).toBe(0);

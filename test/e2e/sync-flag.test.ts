@@ -74,7 +74,7 @@ test('A10: sync: the answer names the event and how many peers hold it; it comes
   await beta.start();
   // beta fetches while alpha waits: that is what releases it.
   const [held] = await Promise.all([
-    alpha.json<Appended>(...lesson('held', '--sync=all', '--timeout', '30s', '--once', 'job-4')),
+    alpha.json<Appended>(...lesson('held', '--sync=all', '--timeout', '60s', '--once', 'job-4')),
     fetchUntil(beta, 'lesson/held'),
   ]);
   expect(held).toMatchObject({ replicated: 1, peers: 1 });

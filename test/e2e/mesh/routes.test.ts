@@ -110,7 +110,7 @@ describe('bad company', () => {
     const [[fromGamma], [fromAlpha]] = outcomes;
     expect(fromAlpha).toMatchObject({ state: 'up', newEvents: 1 });
     expect(fromGamma).toMatchObject({ state: 'down', reason: { code: 'TIMEOUT' } });
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
     expect(alphaAfter).toBeLessThan(performance.now() - started);
   });
 
@@ -120,7 +120,7 @@ describe('bad company', () => {
     await beta.append('one');
     await beta.cycle('alpha');
     await alpha.cycle('beta');
-    await vi.waitFor(() => expect([alpha.server.watchers(), beta.server.watchers()]).toEqual([1, 1]), 5_000);
+    await vi.waitFor(() => expect([alpha.server.watchers(), beta.server.watchers()]).toEqual([1, 1]), 15_000);
     const place = {
       mesh: meshId,
       by: craig,
@@ -131,7 +131,7 @@ describe('bad company', () => {
     await alpha.trust(hostRekey(place, { name: 'beta', key: 77, pin }));
     alpha.server.expel();
     alpha.peers.expel();
-    await vi.waitFor(() => expect([alpha.server.connections(), beta.server.watchers()]).toEqual([0, 0]), 5_000);
+    await vi.waitFor(() => expect([alpha.server.connections(), beta.server.watchers()]).toEqual([0, 0]), 15_000);
     const [outcome] = await alpha.cycle('beta');
     expect(outcome).toMatchObject({ state: 'refused', reason: { code: 'HOST_KEY_MISMATCH' } });
   });

@@ -11,7 +11,7 @@ import { git, writeCommit, writeTree } from './hostile.ts';
 import { charterHosts, testHost, type TestHost } from './hosts.ts';
 
 /** Somebody who has not logged in is given this long. */
-const graceMs = 700;
+const graceMs = 3_000;
 
 const serve = (): Promise<Door> => serveAlpha({ loginGraceMs: graceMs });
 
@@ -51,23 +51,25 @@ function uploadPacks(repository: Repository): number {
   return childrenOf(repository).length;
 }
 
-/** Bytes that a process has written so far. */
+/** Bytes that a process has written so far; 0 once it is gone. */
 function bytesWritten(pid: string): number {
-  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+  try {
+    return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+  } catch {
+    return 0;
+  }
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 300 && !condition(); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(condition()).toBe(true);
+  await expect.poll(condition, { interval: 10 }).toBe(true);
 }
 
 test('a fifth connection from one address that has not logged in is closed at once; the others at the end of their grace', async () => {
   const { server, notes } = await serve();
   const sockets = [1, 2, 3, 4].map(() => open(server));
   await until(() => server.connections() === 4);
-  const started = performance.now();
   await closed(open(server));
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(server.connections(), 'the four are there still').toBe(4);
   await Promise.all(sockets.map(closed));
   await until(() => server.connections() === 0);
   expect(notes.map(({ code }) => code).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
@@ -111,8 +113,7 @@ test.runIf(existsSync('/proc'))(
     await exec(client, "git-upload-pack '/log'");
     await until(() => uploadPacks(repository) === 1);
     client.destroy();
-    await until(() => uploadPacks(repository) === 0);
-    expect(server.connections()).toBe(0);
+    await expect.poll(() => [uploadPacks(repository), server.connections()]).toEqual([0, 0]);
   },
 );
 
@@ -152,7 +153,8 @@ test.runIf(existsSync('/proc'))(
     await expectBusy(server, greedy);
     await fetchAtOnce(server, sound, 1);
     await until(() => childrenOf(repository).filter((pid) => !oldest.includes(pid)).length === 2);
-    expect(uploadPacks(repository)).toBe(16);
+    // The child that had to make room is asked to go, and then goes.
+    await until(() => uploadPacks(repository) === 16);
   },
 );
 
@@ -174,6 +176,7 @@ test('sessions that are opened and closed without a command end the connection a
 
 test.runIf(existsSync('/proc'))(
   'a peer that asks for 40 MB with a huge window and reads nothing holds up its own child, not our memory',
+  { timeout: 60_000 },
   async () => {
     const { server, repository } = await serve();
     const commit = await writeCommit(repository, await writeTree(repository, { big: randomBytes(40 * 1_048_576) }));
@@ -193,9 +196,9 @@ test.runIf(existsSync('/proc'))(
     inside._sock.pause();
     // What left git is in the kernel's socket buffers and in ours; wait until it grows no more.
     let [before, written, still] = [0, 0, 0];
-    for (let round = 0; round < 100 && still < 10; round++) {
+    for (let round = 0; round < 600 && still < 10; round++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      written = Math.max(...childrenOf(repository).map(bytesWritten));
+      written = Math.max(0, ...childrenOf(repository).map(bytesWritten));
       still = written === before && written > 100_000 ? still + 1 : 0;
       before = written;
     }

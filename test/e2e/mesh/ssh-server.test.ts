@@ -317,7 +317,7 @@ describe('what is refused', () => {
     expect(rig.server.connections()).toBe(2);
     rig.hosts.set('beta', { ...charterEntry(beta), status: 'revoked' });
     rig.server.expel();
-    await expect.poll(() => rig.server.connections(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => rig.server.connections(), { timeout: 15_000 }).toBe(1);
     expect((await over(gamma, '-o', 'ControlMaster=no')).stdout).toBe('{"heads":"here"}\n');
   });
 });
@@ -357,7 +357,7 @@ describe('listening', () => {
     await new Promise((resolve) => child.stdout.once('data', resolve));
     const before = performance.now();
     await rig.server.close();
-    expect(performance.now() - before).toBeLessThan(3_000);
+    expect(performance.now() - before).toBeLessThan(10_000);
     expect(rig.server.connections()).toBe(0);
     await closed;
   });

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, describe, onTestFinished, test } from 'vitest';
+import { dialDeadlineMs } from '../../../src/core/limits.ts';
 import { listLogs } from '../../../src/store/git/refs.ts';
 import { readLog } from '../../../src/store/logs/log-store.ts';
 import { craig, hostAdd, otherOp, testSigner } from '../../lib/trust-ops.ts';
@@ -149,24 +150,22 @@ describe('three nodes', () => {
   });
 
   test('C1: a silent peer is given up at the deadline and delays nobody', async () => {
-    const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { deadlineMs: 1_500 })];
+    const [alpha, beta] = [await startNode('alpha'), await startNode('beta', { deadlineMs: 6_000 })];
     introduce(alpha, beta);
     await alpha.append('one');
     beta.addresses.set('gamma', `ssh://127.0.0.1:${await silentPort()}`);
-    const started = performance.now();
-    const seen = new Promise<number>((resolve) => {
+    const seen = new Promise<'alpha'>((resolve) => {
       const timer = setInterval(() => {
-        if (beta.tips.has('alpha')) resolve(performance.now() - started);
+        if (beta.tips.has('alpha')) resolve('alpha');
       }, 5);
       onTestFinished(() => clearInterval(timer));
     });
     const cycle = beta.cycle();
-    expect(await seen).toBeLessThan(1_400);
+    expect(await Promise.race([seen, cycle]), 'its line is there before the other is given up').toBe('alpha');
     expect(await cycle).toMatchObject([
       { peer: 'alpha', state: 'up', newEvents: 1 },
       { peer: 'gamma', state: 'down', reason: { code: 'TIMEOUT' } },
     ]);
-    expect(performance.now() - started).toBeLessThan(4_000);
   });
 
   test('D6: what one peer says that it holds moves no cursor: the data of another does, and the rest is no old news later', async () => {
@@ -205,7 +204,8 @@ describe('three nodes', () => {
     const started = performance.now();
     await beta.peers.close();
     expect(await cycle).toMatchObject([{ peer: 'gamma', state: 'down' }]);
-    expect(performance.now() - started).toBeLessThan(3_000);
+    // The silent one would have been waited for at least as long as a dial may take.
+    expect(performance.now() - started).toBeLessThan(dialDeadlineMs);
     expect((await beta.cycle('alpha'))[0]).toMatchObject({ state: 'down', reason: { code: 'CLOSED' } });
     expect(alpha.server.connections()).toBe(0);
   });

@@ -107,10 +107,18 @@ export function parseViewLine(text: string): Result<ViewLine, ViewLineFault> {
   return fault === undefined ? ok(readLine(parsed.value as unknown as RawLine, text)) : refuse('VIEW_FIELD', fault);
 }
 
+/** Whether a signature over a message is by a key. Ed25519 where none is given; the simulator's hosts sign cheaply. */
+export type VerifySignature = (key: Uint8Array, message: string, signature: Uint8Array) => boolean;
+
 /** Did the holder of this key (32 raw bytes) say that this input gives this root? Pure. */
-export function verifyStatement(statement: Statement, cosign: string, key: Uint8Array): boolean {
+export function verifyStatement(
+  statement: Statement,
+  cosign: string,
+  key: Uint8Array,
+  verify: VerifySignature = verifyEd25519,
+): boolean {
   const signature = decodeBase64(cosign);
-  return signature !== undefined && verifyEd25519(key, statementMessage(statement), signature);
+  return signature !== undefined && verify(key, statementMessage(statement), signature);
 }
 
 /**
@@ -124,6 +132,7 @@ export function judgeViewLine(
     readonly mesh: string;
     readonly before: ViewLine | null;
     readonly keys: readonly Uint8Array[];
+    readonly verify?: VerifySignature;
   },
 ): Result<number, ViewChainFault> {
   const { before } = at;
@@ -131,17 +140,21 @@ export function judgeViewLine(
   if (line.n !== (before?.n ?? 0) + 1) return refuse('VIEW_CHAIN', `line ${line.n} after line ${before?.n ?? 0}`);
   if (line.prev !== (before === null ? at.mesh : viewLineHash(before)))
     return refuse('VIEW_CHAIN', `line ${line.n} does not follow the line before it`);
-  return verifyViewLine(line, at.keys);
+  return verifyViewLine(line, at.keys, at.verify);
 }
 
 /** Verdict on both signatures of a line: by the same one of `keys` (32 raw bytes each). Pure. @returns its index. */
-export function verifyViewLine(line: ViewLine, keys: readonly Uint8Array[]): Result<number, 'VIEW_SIGNATURE'> {
+export function verifyViewLine(
+  line: ViewLine,
+  keys: readonly Uint8Array[],
+  verify: VerifySignature = verifyEd25519,
+): Result<number, 'VIEW_SIGNATURE'> {
   const signature = decodeBase64(line.sig);
   const message = viewLineMessage(line);
-  const index = keys.findLastIndex((one) => signature !== undefined && verifyEd25519(one, message, signature));
+  const index = keys.findLastIndex((one) => signature !== undefined && verify(one, message, signature));
   const key = keys[index];
   if (key === undefined) return refuse('VIEW_SIGNATURE', `line ${line.n} is not signed by ${line.host}`);
-  return verifyStatement(line, line.cosign, key)
+  return verifyStatement(line, line.cosign, key, verify)
     ? ok(index)
     : refuse('VIEW_SIGNATURE', `the co-signature of line ${line.n} does not verify`);
 }
@@ -150,28 +163,24 @@ export function verifyViewLine(line: ViewLine, keys: readonly Uint8Array[]): Res
  * How many of a host's keys (32 raw bytes each, ascending) are too old for the line after `before`: a key that was
  * replaced says nothing behind a line of its successor. Behind a line of no known key only the newest speaks. Pure.
  */
-export function keysBehind(before: ViewLine | null, keys: readonly Uint8Array[]): number {
+export function keysBehind(
+  before: ViewLine | null,
+  keys: readonly Uint8Array[],
+  verify: VerifySignature = verifyEd25519,
+): number {
   if (before === null || keys.length < 2) return 0;
-  const signed = verifyViewLine(before, keys);
+  const signed = verifyViewLine(before, keys, verify);
   return signed.ok ? signed.value : keys.length - 1;
 }
 
 /** True for a newest line that is not signed by the newest of the host's keys (ascending): a later key may say another. Pure. */
-export function isOutdatedLine(line: ViewLine, keys: readonly Uint8Array[]): boolean {
-  const signed = verifyViewLine(line, keys);
+export function isOutdatedLine(
+  line: ViewLine,
+  keys: readonly Uint8Array[],
+  verify: VerifySignature = verifyEd25519,
+): boolean {
+  const signed = verifyViewLine(line, keys, verify);
   return !signed.ok || signed.value < keys.length - 1;
-}
-
-/**
- * Which of two lines of a host is by the later of its keys (ascending): above 0 for `left`, below 0 for `right`, 0 when
- * neither is. Of a line by no known key nothing is known but that the newest key is later. Pure.
- */
-export function compareSigners(left: ViewLine, right: ViewLine, keys: readonly Uint8Array[]): number {
-  const [one, other] = [verifyViewLine(left, keys), verifyViewLine(right, keys)];
-  const newest = keys.length - 1;
-  if (one.ok && other.ok) return one.value - other.value;
-  if (one.ok) return one.value === newest ? 1 : 0;
-  return other.ok && other.value === newest ? -1 : 0;
 }
 
 type RawHead = readonly [seq: number, link: string];

@@ -5,6 +5,7 @@
 import { createFold, foldLines, readState, type Fold } from '../../core/fold/fold.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import { extendLog, type VerifiedLine } from '../../core/log.ts';
+import { withPurges } from '../../core/replay.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { ViewHead, ViewLine } from '../../core/view-line.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
@@ -77,22 +78,6 @@ async function readPrefix(
   if (last?.seq === head.seq && last.link === head.link) return lines;
   if (last?.seq === head.seq) throw otherBranch(line, log, head);
   throw behind(line, log, { head, held: lines.length, why: fault?.detail });
-}
-
-/**
- * What was purged since folds as its skeleton, as everywhere; of the bodies nothing is left. `gone`: ids that were there
- * then.
- */
-function withPurges(
-  then: Charter,
-  now: Charter,
-  lines: readonly VerifiedLine[],
-): { readonly charter: Charter; readonly gone: readonly string[] } {
-  const since = [...now.purges].filter(([id]) => !then.purges.has(id));
-  const ids = new Set(since.length === 0 ? [] : lines.map(({ id }) => id));
-  const gone = since.filter(([id]) => ids.has(id));
-  const purges = new Map([...then.purges, ...gone]);
-  return { charter: gone.length === 0 ? then : { ...then, purges }, gone: gone.map(([id]) => id) };
 }
 
 function whyOther({ rules }: ViewLine, gone: readonly string[]): string | undefined {

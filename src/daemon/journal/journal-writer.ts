@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { viewLineCalmMs } from '../../core/limits.ts';
 import type { Fold } from '../../core/fold/fold.ts';
 import { buildViewLine, viewLineHash, type Statement, type ViewLineParts } from '../../core/view-line.ts';
+import { sameStatement, statementOf } from '../../core/view-statement.ts';
 import { signEd25519, type SigningKey } from '../../crypto/ed25519.ts';
 import { isOperatingError, type OperatingError } from '../../store/errors.ts';
 import { noteFineLine } from '../../store/logs/fine-journal.ts';
@@ -10,7 +11,7 @@ import { openViewWriter, type ViewWriter } from '../../store/logs/view-journal.t
 import type { Beliefs } from '../beliefs/beliefs.ts';
 import type { LogBook } from '../beliefs/log-book.ts';
 import type { JournalShelf, ShelfOptions } from './journal-shelf.ts';
-import { alarmsMark, sameStatement, statementOf, viewDigests } from './journal-state.ts';
+import { alarmsMark, viewDigests } from './journal-state.ts';
 
 export interface JournalWriterOptions extends ShelfOptions {
   readonly meshId: string;

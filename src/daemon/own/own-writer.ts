@@ -4,6 +4,7 @@ import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.
 import { recordKey } from '../../core/fold/state.ts';
 import { bulkLinesMin, supersedesIdsMax } from '../../core/limits.ts';
 import type { VerifiedLine } from '../../core/log.ts';
+import { beforeWrite, linesBeyond } from '../../core/sync/own-write.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import type { SigningKey } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
@@ -217,8 +218,10 @@ async function openWriter(options: OwnWriterOptions, fold: Fold): Promise<LogWri
   const { host, beliefs } = options;
   const held = (): string | null => beliefs.book.tip(host)?.oid ?? null;
   const writer = await openLogWriter(options);
-  if (writer.head() !== held()) await takeWhatPersisted(options, fold);
-  if (writer.head() === held()) return writer;
+  const decide = (looked: boolean): ReturnType<typeof beforeWrite> =>
+    beforeWrite({ branch: writer.head(), held: held(), looked });
+  if (decide(false) === 'take-over') await takeWhatPersisted(options, fold);
+  if (decide(true) === 'write') return writer;
   const [branch, ours] = [writer.head(), held()].map((oid) => oid ?? 'nothing');
   throw new OperatingError('REF_CHANGED', `log ${host}: the branch is at ${branch}, memd holds ${ours}`, {
     hint: 'another program moved the branch of this host: memctl verify, then restore it or restart memd',
@@ -245,8 +248,7 @@ async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise
   const self: CharterHost | undefined = fold.charter.hosts.get(host);
   const read =
     self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId, purged: fold.charter.purges });
-  const known = beliefs.book.tip(host)?.seq ?? 0;
-  const persisted = read?.extension.lines.slice(known) ?? [];
+  const persisted = linesBeyond(beliefs.book.tip(host), read?.extension.lines ?? []);
   if (read !== undefined && persisted.length > 0) await beliefs.take(host, persisted, read.oid);
 }
 

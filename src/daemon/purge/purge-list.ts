@@ -10,6 +10,7 @@ import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
 import { trustPurgeTargetsMax } from '../../core/limits.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
+import { saysPurged } from '../../core/trust/purge-work.ts';
 import { readExportNotes } from '../../store/notes/export-note.ts';
 import { foreignNames } from '../../store/home/foreign-names.ts';
 import { keptEdits } from '../../store/target-file.ts';
@@ -81,7 +82,7 @@ export async function purgeWarnings(engine: Engine): Promise<readonly string[]> 
   if (charter.purges.size === 0) return [];
   const hosts = (await standings(engine)).filter(({ left, heard }) => !left && heard !== null);
   const behind = hosts.filter(({ done }) =>
-    [...charter.purges].some(([id, { op }]) => done?.purges.get(id)?.op !== op),
+    [...charter.purges].some(([id, { op }]) => !saysPurged(done?.purges, { id, op })),
   );
   if (behind.length === 0) return [];
   const names = behind.map(({ host }) => host).join(', ');
@@ -93,7 +94,9 @@ export async function purgeWarnings(engine: Engine): Promise<readonly string[]> 
 type Standing = Pick<ListedPurgeJson, 'confirmed' | 'unconfirmed' | 'waiting' | 'left'>;
 
 function standingOf(hosts: readonly HostStanding[], id: string, op: string): Standing {
-  const confirmed = hosts.flatMap(({ host, done }) => (done?.purges.get(id)?.op === op ? [{ host, at: done.at }] : []));
+  const confirmed = hosts.flatMap(({ host, done }) =>
+    done && saysPurged(done.purges, { id, op }) ? [{ host, at: done.at }] : [],
+  );
   const others = hosts.filter(({ host }) => !confirmed.some((one) => one.host === host));
   const waiting = others
     .filter(({ left }) => !left)

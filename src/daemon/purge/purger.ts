@@ -5,6 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { duePurges, hasPurgeWork, stillNoted, type PurgeWork } from '../../core/trust/purge-work.ts';
 import type { ObjectGate } from '../../mesh/object-gate.ts';
 import { realDisk, syncDirectories } from '../../store/disk.ts';
 import { diskError, isOperatingError, type OperatingError } from '../../store/errors.ts';
@@ -61,10 +62,9 @@ const retryShare = 20;
 export function createPurger(options: PurgerOptions): Purger {
   const { lock, trust, gate, queue, beliefs, log } = options;
   let fault: OperatingError | undefined;
-  const due = (): readonly string[] => {
-    const done = new Set(readPurgeNote(lock.home));
-    return [...trust().charter.purges.keys()].filter((id) => !done.has(id));
-  };
+  const workOf = (): PurgeWork => ({ noted: readPurgeNote(lock.home), covered: beliefs.book.covered() });
+  const due = (): readonly string[] => duePurges(trust().charter.purges, workOf());
+  const hasWork = (): boolean => hasPurgeWork(trust().charter.purges, workOf());
   let nextTry = 0;
   const work = async (progress: Progress): Promise<void> => {
     const start = performance.now();
@@ -83,13 +83,13 @@ export function createPurger(options: PurgerOptions): Purger {
   };
   const carryOut = async (progress: Progress): Promise<boolean> => {
     await forgetVoided(lock.home, trust());
-    const some = due().length > 0 || beliefs.book.covered().length > 0;
+    const some = hasWork();
     if (some) await gate.alone(() => queue.alone(() => work(progress)));
     return some;
   };
   return {
     due,
-    isDone: () => beliefs.book.covered().length === 0 && due().length === 0,
+    isDone: () => !hasWork(),
     carryOut,
     async retry() {
       if (fault !== undefined && performance.now() >= nextTry) await carryOut(() => undefined);
@@ -113,9 +113,9 @@ function sentence(due: number, { message }: OperatingError): string {
 
 /** What was carried out for a purge that counts no more is forgotten: should it count again, there may be bodies again. */
 async function forgetVoided(home: HomeLock['home'], { charter }: TrustState): Promise<void> {
-  const done = readPurgeNote(home);
-  const counting = done.filter((id) => charter.purges.has(id));
-  if (counting.length < done.length) await writePurgeNote(home, counting);
+  const noted = readPurgeNote(home);
+  const counting = stillNoted(charter.purges, { noted });
+  if (counting.length < noted.length) await writePurgeNote(home, counting);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '../../core/limits.ts';
 import type { FetchPackFault, ViewFaultCode, ViewTip } from '../../core/sync/peer.ts';
 import type { ViewsFetched } from '../../core/sync/vocabulary.ts';
+import type { ViewOwner } from '../../core/view-chain.ts';
 import type { ViewLine } from '../../core/view-line.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import { printable } from '../../store/errors.ts';
@@ -19,13 +20,7 @@ import { packBounds } from './fetch-bounds.ts';
 import type { SharedState } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { judgeChain, judgeOther, judgeOwn, type JudgedChain } from '../judge/judge-view-chain.ts';
-import {
-  emptyViewBase,
-  readViewBase,
-  type ViewBase,
-  type ViewExtension,
-  type ViewOwner,
-} from '../judge/judge-views.ts';
+import { emptyViewBase, readViewBase, type ViewBase, type ViewExtension } from '../judge/judge-views.ts';
 import { isOutdatedView, type MeshNode, type ViewStore } from '../node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
 import { recordingReader } from '../judge/recording-reader.ts';

@@ -1,15 +1,9 @@
 /** The commits of a fetched view journal: how far they are good, and which of two journals of a host is its word. */
 import type { ViewFaultCode } from '../../core/sync/peer.ts';
-import { compareSigners, type ViewLine } from '../../core/view-line.ts';
+import { wordOf, type ViewOwner } from '../../core/view-chain.ts';
+import type { ViewLine } from '../../core/view-line.ts';
 import type { ObjectReader } from '../../store/git/reader.ts';
-import {
-  emptyViewBase,
-  judgeViews,
-  readViewBase,
-  type ViewBase,
-  type ViewExtension,
-  type ViewOwner,
-} from './judge-views.ts';
+import { emptyViewBase, judgeViews, readViewBase, type ViewBase, type ViewExtension } from './judge-views.ts';
 
 /** `replaces`: it is another journal than ours, by a later key of the host, and takes its place whatever its length. */
 export interface JudgedChain {
@@ -58,10 +52,10 @@ export async function judgeOther(
   const fault = { code: 'VIEW_FORKED', detail: 'it is another journal than the one that is here' } as const;
   const theirs = await readViewBase(reader, commits.at(-1) ?? '');
   if (!theirs.ok || theirs.value.last === null) return { fault };
-  const order = compareSigners(theirs.value.last, ours, owner.keys);
+  const word = wordOf({ theirs: theirs.value.last, ours }, owner);
   // That one is settled: whoever sends it takes ours.
-  if (order < 0) return {};
-  if (order === 0) return { fault };
+  if (word === 'ours') return {};
+  if (word === 'unsaid') return { fault };
   const whole = await judgeChain(reader, commits, { owner, base: emptyViewBase, keep: false });
   return isLater(whole, about) ? { ...whole, replaces: true } : { fault };
 }
@@ -79,11 +73,11 @@ export async function judgeOwn(
   const whole = await judgeChain(reader, commits, { owner, base: emptyViewBase, keep });
   const last = whole.taken?.extension.base.last ?? null;
   if (last === null || ours === null) return whole;
-  const order = compareSigners(last, ours, owner.keys);
-  return order < 0 ? {} : { ...whole, replaces: order > 0 };
+  const word = wordOf({ theirs: last, ours }, owner);
+  return word === 'ours' ? {} : { ...whole, replaces: word === 'theirs' };
 }
 
 function isLater({ taken }: JudgedChain, about: { readonly owner: ViewOwner; readonly ours: ViewLine }): boolean {
   const last = taken?.extension.base.last ?? null;
-  return last !== null && compareSigners(last, about.ours, about.owner.keys) > 0;
+  return last !== null && wordOf({ theirs: last, ours: about.ours }, about.owner) === 'theirs';
 }

@@ -4,7 +4,8 @@
  */
 import { viewNotesBytesMax } from '../../core/limits.ts';
 import type { ViewFaultCode } from '../../core/sync/peer.ts';
-import { judgeViewLine, keysBehind, parseViewLine, verifyViewLine, type ViewLine } from '../../core/view-line.ts';
+import { nextViewLine, type ViewOwner } from '../../core/view-chain.ts';
+import { keysBehind, parseViewLine, type ViewLine } from '../../core/view-line.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
 import type { ObjectReader } from '../../store/git/reader.ts';
 import {
@@ -41,13 +42,6 @@ export async function readViewBase(reader: ObjectReader, commit: string): Promis
   return last?.ok === true ? ok({ segments, open, last: last.value }) : refuse('TREE_SHAPE', 'its last line is none');
 }
 
-/** Whose journal it is. `keys`: 32 raw bytes each, ascending: a later one took the place of those before it. */
-export interface ViewOwner {
-  readonly host: string;
-  readonly mesh: string;
-  readonly keys: readonly Uint8Array[];
-}
-
 /** `lines`: the newest of the lines that are new, in order. */
 export interface ViewExtension {
   readonly base: ViewBase;
@@ -82,14 +76,14 @@ async function judgeSegments(
   const lines: ViewLine[] = [];
   let known = base.open;
   let { last } = base;
-  let behind = keysBehind(last, owner.keys);
+  let behind = keysBehind(last, owner.keys, owner.verify);
   let open: SegmentLines['lines'] = [];
   for await (const part of parts) {
     if (!part.ok) return refuse('VIEW_CUT', part.detail);
     open = part.value.lines;
     if (known.some((text, index) => !sameText(text, open[index]))) return forked();
     for (const text of open.slice(known.length)) {
-      const next = judgeNext(text, last, { owner, behind });
+      const next = nextViewLine(text, last, { owner, behind });
       if (!next.ok) return next;
       last = next.value.line;
       behind += next.value.key;
@@ -100,22 +94,6 @@ async function judgeSegments(
     await nextTurn();
   }
   return ok({ base: { segments, open, last }, lines });
-}
-
-function judgeNext(
-  text: string | Uint8Array,
-  before: ViewLine | null,
-  { owner, behind }: { readonly owner: ViewOwner; readonly behind: number },
-): Result<{ readonly line: ViewLine; readonly key: number }, ViewFaultCode> {
-  const place = `line ${(before?.n ?? 0) + 1}`;
-  if (typeof text !== 'string') return refuse('VIEW_CUT', `${place} is not text`);
-  const line = parseViewLine(text);
-  if (!line.ok) return refuse('VIEW_CUT', `${place}: ${line.detail} (${line.code})`);
-  const judged = judgeViewLine(line.value, { ...owner, before, keys: owner.keys.slice(behind) });
-  if (judged.ok) return ok({ line: line.value, key: judged.value });
-  const isOld = judged.code === 'VIEW_SIGNATURE' && verifyViewLine(line.value, owner.keys.slice(0, behind)).ok;
-  const detail = isOld ? `${place} is signed by an old key of ${owner.host}, behind a later one` : judged.detail;
-  return refuse('VIEW_CUT', `${detail} (${judged.code})`);
 }
 
 async function isNotes(reader: ObjectReader, oid: string): Promise<boolean> {

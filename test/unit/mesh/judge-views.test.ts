@@ -1,16 +1,11 @@
 import path from 'node:path';
+import type { ViewOwner } from '../../../src/core/view-chain.ts';
 import { describe, expect, test } from 'vitest';
 import { publicKeyOf } from '../../../src/crypto/ed25519.ts';
 import { viewNotesBytesMax } from '../../../src/core/limits.ts';
 import type { ViewLine } from '../../../src/core/view-line.ts';
 import { judgeOther, judgeOwn, type JudgedChain } from '../../../src/mesh/judge/judge-view-chain.ts';
-import {
-  emptyViewBase,
-  judgeViews,
-  readViewBase,
-  type ViewBase,
-  type ViewOwner,
-} from '../../../src/mesh/judge/judge-views.ts';
+import { emptyViewBase, judgeViews, readViewBase, type ViewBase } from '../../../src/mesh/judge/judge-views.ts';
 import { realDisk } from '../../../src/store/disk.ts';
 import { encodeCommit, encodeObject, encodeTree, type TreeEntry } from '../../../src/store/git/object-id.ts';
 import { writeObjects } from '../../../src/store/git/objects.ts';

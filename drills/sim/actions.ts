@@ -27,6 +27,8 @@ export function act(sim: Sim, action: Action): void {
       host.wallMs += action.byMs;
       host.slept ||= action.slept;
       return;
+    case 'disk':
+      return breakDisk(sim, host, action);
     case 'backup':
       host.backup = host.disk.copy();
       return;
@@ -61,8 +63,9 @@ function decideOn(sim: Sim, host: SimHost, action: Extract<Action, { kind: 'deci
   const decision = memory === undefined ? undefined : drawDecision(sim, memory, action);
   if (memory === undefined || decision === undefined) return;
   sim.decisions += 1;
-  addTrust(sim, host, [decide(memory.trust, decision, sim.decisions)]);
-  if (decision.kind === 'host') join(sim, host, decision.name);
+  const op = decide(memory.trust, decision, sim.decisions);
+  // Where it cannot be written it was not taken: whoever decides is told so.
+  if (addTrust(sim, host, [op]) && decision.kind === 'host') join(sim, host, decision.name);
 }
 
 function drawDecision(
@@ -107,9 +110,16 @@ function join(sim: Sim, from: SimHost, name: string): void {
   startHost(sim, host);
 }
 
+/** A write of this machine fails soon; a disk that is full is so for a while. */
+function breakDisk(sim: Sim, { disk }: SimHost, { fault, after, forMs }: Extract<Action, { kind: 'disk' }>): void {
+  disk.break(fault, after);
+  sim.agenda.after(forMs, () => disk.mend());
+}
+
 /** The machine is put back to what it was: whatever it said since is gone from it, as far as it knows. */
 function restore(sim: Sim, host: SimHost): void {
   if (host.backup === undefined) return;
+  sim.truth.rewound.add(host.name);
   crashHost(sim, host);
   host.disk = host.backup.copy();
   host.acknowledged = [];
@@ -119,6 +129,7 @@ function restore(sim: Sim, host: SimHost): void {
 /** A copy of the whole home on another machine. */
 function clone(sim: Sim, host: SimHost): void {
   if (sim.hosts.some(({ node }) => node === `${host.name}#2`)) return;
+  sim.truth.rewound.add(host.name);
   const copy = makeHost(sim, host.name, `${host.name}#2`);
   copy.disk = host.disk.copy();
   sim.hosts.push(copy);

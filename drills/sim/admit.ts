@@ -39,9 +39,10 @@ export function takeLog(
       : { fault: { code: 'LOG_CUT', seq: fault.seq, detail: `${fault.code} ${fault.detail}` } as const };
   if (lines.length === 0) return { lines: 0, ...told };
   checkAdmitted(sim, host, { ...fetched, lines });
-  const now = { texts: [...held.texts, ...lines.map(({ text }) => text)], lines: [...held.lines, ...lines] };
-  memory.logs.set(log, now);
+  const kept = sim.bug.storesAsFetched === true ? texts.slice(seq) : lines.map(({ text }) => text);
+  const now = { texts: [...held.texts, ...kept.slice(0, lines.length)], lines: [...held.lines, ...lines] };
   store(host, log, now.texts);
+  memory.logs.set(log, now);
   for (const { link } of lines) sim.truth.durable.add(`${host.name} ${link}`);
   believe(sim, host);
   return { lines: lines.length, ...told };

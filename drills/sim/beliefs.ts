@@ -2,10 +2,11 @@
 import { createFold, foldLines, purgesAlike, readState, setCharter, type Fold } from '../../src/core/fold/fold.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import { meshId, simPorts, type Trust } from './charter.ts';
-import { judgeLines, store } from './judge.ts';
+import { judgeLines } from './judge.ts';
 import { checkBeliefs } from './checks.ts';
 import type { Memory, Said, Sim, SimHost } from './types.ts';
 import { usableLines } from './usable.ts';
+import { sayLater } from './say.ts';
 
 /** Folds what is usable and was not folded yet. */
 export function believe(sim: Sim, host: SimHost): void {
@@ -39,7 +40,7 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   memory.trust = trust;
   const { charter, hash } = trust;
   const purged = !purgesAlike(before, charter);
-  if (purged) coverPurged(sim, host, memory);
+  if (purged) coverPurged(sim, memory);
   const isShorter = [...memory.logs.keys()].some((log) => {
     const folded = memory.folded.get(log) ?? 0;
     const usable = usableLines(charter, memory, log).length;
@@ -56,15 +57,12 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   believe(sim, host);
 }
 
-/** Bodies that are purged are taken out of every log, here and on the disk. */
-function coverPurged(sim: Sim, host: SimHost, memory: Memory): void {
-  for (const [log, { texts }] of memory.logs) {
+/** Bodies that are purged count for nothing from now on; the files follow when the purge is carried out. */
+function coverPurged(sim: Sim, memory: Memory): void {
+  for (const [log, { texts, lines: before }] of memory.logs) {
     const { lines } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
-    const covered = lines.map(({ text }) => text);
     // Lines that no key of the charter signs any more stay as they are: nobody uses them.
-    const all = [...covered, ...texts.slice(covered.length)];
-    memory.logs.set(log, { texts: all, lines: [...lines, ...(memory.logs.get(log)?.lines ?? []).slice(lines.length)] });
-    store(host, log, all);
+    memory.logs.set(log, { texts, lines: [...lines, ...before.slice(lines.length)] });
   }
 }
 
@@ -78,6 +76,7 @@ function conclude(
   const before = memory.answers;
   memory.answers = answersOf(sim, host, memory.fold);
   checkBeliefs(sim, host, { before, ...news });
+  sayLater(sim, host);
 }
 
 function answersOf(sim: Sim, host: SimHost, fold: Fold): ReadonlyMap<string, Said> {

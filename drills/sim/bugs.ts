@@ -25,6 +25,20 @@ export const bugs: readonly Bug[] = [
   { name: 'hole-accepted-without-purge', purged: () => ({ has: () => true }) },
   /** The trust set of a peer is fetched one cycle after its logs. */
   { name: 'trust-fetched-after-logs', heads: trustNextTime() },
+  /** A write that failed is acknowledged. */
+  { name: 'acknowledge-failed-write', acknowledgesFailed: true },
+  /** What a failed write left on the branch is not looked for. */
+  { name: 'persisted-write-forgotten', forgetsPersisted: true },
+  /** A host says that it purged before it did. */
+  { name: 'receipt-before-purge', saysPurgedEarly: true },
+  /** A purge rewrites the branches and leaves the objects they were at. */
+  { name: 'purge-leaves-objects', keepsObjects: true },
+  /** A purge of which a write failed counts as done. */
+  { name: 'purge-fault-forgotten', forgetsPurgeFault: true },
+  /** A relay that has not purged yet brings a body back. */
+  { name: 'purged-body-relayed', storesAsFetched: true },
+  /** A view line names the new heads and the root of before. */
+  { name: 'root-of-before', root: rootOfBefore() },
 ];
 
 export function bugNamed(name: string): Bug | undefined {
@@ -86,5 +100,16 @@ function trustNextTime(): NonNullable<Bug['heads']> {
     if (known.has(name)) return heads;
     known.add(name);
     return { ...heads, trust: { ...heads.trust, hash, kept } };
+  };
+}
+
+/** The root of the last line of a host, for one more line. */
+function rootOfBefore(): NonNullable<Bug['root']> {
+  const last = new WeakMap<Memory, string>();
+  return ({ memory }, root) => {
+    if (memory === undefined) return root;
+    const before = last.get(memory) ?? root;
+    last.set(memory, root);
+    return before;
   };
 }

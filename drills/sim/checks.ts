@@ -4,6 +4,8 @@ import { parseLine } from '../../src/core/line.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import type { Effect } from '../../src/core/sync/vocabulary.ts';
 import { brokenSignedPromise, dumpComparable, dumpFold, dumpOracle } from '../../test/lib/fold-checks.ts';
+import { purgesLeft } from './check-purges.ts';
+import { readTexts } from './judge.ts';
 import { foldAnew, usableLines } from './usable.ts';
 import { isForgedApproval, meshId, simPorts } from './charter.ts';
 import { findContradiction } from './contradictions.ts';
@@ -31,6 +33,8 @@ export function checkAdmitted(
   for (const line of lines) {
     require(isAuthored(sim, log, line), () =>
       `one writer: ${host.node} took line ${line.seq} of ${log}, which ${log} never wrote`);
+    const isBare = !memory.trust.charter.purges.has(line.id) || line.fault === 'HOLE';
+    require(isBare, () => `purge: ${host.node} took the purged body of line ${line.seq} of ${log} from ${peer}`);
     require(line.fault !== 'HOLE' || memory.trust.charter.purges.has(line.id), () =>
       `holes: ${host.node} took line ${line.seq} of ${log} without its body, and nobody purged it`);
   }
@@ -128,12 +132,24 @@ const oracleLinesMax = 40;
 
 /** What was acknowledged is there again after a crash: on the disk, whatever the charter lets count of it. */
 export function checkRestart(sim: Sim, host: SimHost): void {
-  const { disk, name, acknowledged } = host;
-  const texts = (disk.read(`object ${name} ${String(disk.read(`ref ${name}`))}`) ?? []) as readonly string[];
+  const { name, acknowledged } = host;
+  const texts = readTexts(host, name);
   for (const { seq, link } of acknowledged) {
     const line = parseLine(texts[seq - 1] ?? '', meshId);
     const sentence = `durability: ${host.node} acknowledged line ${seq} before ${sim.agenda.now()} ms, and lost it in a crash`;
     require(line.ok && line.value.link === link, () => sentence);
+  }
+}
+
+/** A host that was neither put back nor copied has one line of each number, ever. */
+export function checkOwnBranch(sim: Sim, { name, node }: SimHost, lines: readonly VerifiedLine[]): void {
+  const { rewound, onBranch, forked } = sim.truth;
+  for (const { seq, link } of lines) {
+    const known = onBranch.get(`${name} ${seq}`) ?? link;
+    if (known !== link) forked.add(name);
+    require(known === link || rewound.has(name), () =>
+      `one writer: ${node} put a second line ${seq} on its own branch`);
+    onBranch.set(`${name} ${seq}`, link);
   }
 }
 
@@ -151,16 +167,34 @@ export function checkReplicated(
   }
 }
 
-/** Everything was healed long enough ago: all hosts hold the same and say the same. */
-export function differenceBetween(sim: Sim): string | undefined {
+/** Hosts that nobody revoked. */
+function membersOf(sim: Sim): readonly SimHost[] {
   const charters = sim.hosts.flatMap(({ memory }) => memory?.trust.charter ?? []);
   const isRevoked = (name: string): boolean => charters.some(({ hosts }) => hosts.get(name)?.status === 'revoked');
-  const hosts = sim.hosts.filter(({ name, up, memory }) => up && memory !== undefined && !isRevoked(name));
+  return sim.hosts.filter(({ name, up, memory }) => up && memory !== undefined && !isRevoked(name));
+}
+
+/** After a while longer, all hosts know of each other that what is purged is gone. */
+export function unknownPurge(sim: Sim): string | undefined {
+  return purgesLeft(sim, membersOf(sim));
+}
+
+/** Everything was healed long enough ago: all hosts hold the same and say the same. */
+export function differenceBetween(sim: Sim): string | undefined {
+  const hosts = membersOf(sim);
   const said = hosts.map(({ node, memory }) => ({ node, text: memory === undefined ? '' : holdingsOf(memory) }));
   const other = said.find(({ text }) => text !== said[0]?.text);
-  return other === undefined
-    ? undefined
-    : `${other.node} and ${said[0]?.node} do not hold the same:\n${other.text}\n${said[0]?.text}`;
+  if (other === undefined) return silentHost(sim, hosts);
+  return `${other.node} and ${said[0]?.node} do not hold the same:\n${other.text}\n${said[0]?.text}`;
+}
+
+/** A host that may append, and whose last append was not acknowledged. */
+function silentHost(sim: Sim, hosts: readonly SimHost[]): string | undefined {
+  const silent = hosts.find(({ name, acknowledged, memory }) => {
+    const log = memory?.trust.charter.hosts.get(name);
+    return log?.status === 'active' && sim.askedAtEnd.get(name) === acknowledged.length;
+  });
+  return silent && `${silent.node} has acknowledged nothing since`;
 }
 
 /** What counts is compared: behind the cut of a fork each keeps the branch that it saw first. */

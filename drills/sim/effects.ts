@@ -1,23 +1,28 @@
 /** What the machine asks for, done in the simulated world. */
-import { assert } from '../../src/crypto/result.ts';
 import { claimOf } from '../../src/core/sync/plan.ts';
 import type { Effect, SyncEvent } from '../../src/core/sync/vocabulary.ts';
 import { judgeOwn, takeLog } from './admit.ts';
 import { recharter } from './beliefs.ts';
 import { checkReplicated } from './checks.ts';
+import { checkServed } from './check-purges.ts';
+import { DiskFault } from './disk.ts';
 import { announce, shown } from './announce.ts';
 import { tell, worldOf } from './machine.ts';
 import { ask, type Lost } from './net.ts';
+import { carryOutPurges } from './purge.ts';
+import { whenFree } from './purge-work.ts';
+import { sayLater } from './say.ts';
 import { serveHeads, serveLog, serveTrust } from './serve.ts';
 import type { Memory, Sim, SimHost } from './types.ts';
 import { noteAuthored, noteTrustSet } from './truth.ts';
+import { takeViews } from './take-views.ts';
+import { serveViews } from './views.ts';
 import { mayAppend } from './write.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
 import { forkProof } from './charter.ts';
 import { keptOps } from '../../src/core/trust/set.ts';
 
-/** View journals are no part of the simulated world: the machine asks for them only where there are any. */
-type Asking = Exclude<Extract<Effect, { readonly deadlineMs: number }>, { readonly kind: 'fetch-views' }>;
+type Asking = Extract<Effect, { readonly deadlineMs: number }>;
 
 export function carry(sim: Sim, host: SimHost, effect: Effect): void {
   const { memory } = host;
@@ -28,9 +33,8 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
     case 'judge-own':
     case 'fetch-trust':
     case 'fetch-log':
-      return start(sim, host, memory, effect);
     case 'fetch-views':
-      return assert(false, 'a simulated host has no view journals');
+      return start(sim, host, memory, effect);
     case 'give-up':
       return memory.asked.get(effect.peer)?.end();
     case 'own-claim':
@@ -42,7 +46,8 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
       return checkReplicated(sim, host, effect);
     case 'prove-fork': {
       const op = forkProof(memory.trust.charter, effect.log, effect.lines);
-      return op === undefined ? undefined : addTrust(sim, host, [op]);
+      if (op !== undefined) addTrust(sim, host, [op]);
+      return;
     }
     case 'outcome':
       sim.trace.note(`  = ${effect.outcome.state} ${effect.outcome.reason?.code ?? ''} ${effect.outcome.newEvents}`);
@@ -51,8 +56,10 @@ export function carry(sim: Sim, host: SimHost, effect: Effect): void {
     case 'skipped':
     case 'hang-up':
     case 'watch':
-    case 'caught-up':
       return;
+    case 'caught-up':
+      memory.caughtUp = true;
+      return sayLater(sim, host);
   }
 }
 
@@ -61,7 +68,13 @@ function start(sim: Sim, host: SimHost, memory: Memory, effect: Asking): void {
   const put = <T>(serve: (server: SimHost) => T | undefined, take: (answer: T | Lost) => SyncEvent): void => {
     const done = (answer: T | Lost): void => {
       memory.asked.delete(peer);
-      tell(sim, host, take(answer));
+      whenFree(memory, () =>
+        tell(
+          sim,
+          host,
+          orFailed(() => take(answer), { peer, cycle }),
+        ),
+      );
     };
     const end = ask(sim, { from: host, to: peer, deadlineMs, serve, done });
     memory.asked.set(peer, { cycle, end });
@@ -83,6 +96,11 @@ function start(sim: Sim, host: SimHost, memory: Memory, effect: Asking): void {
         (server) => serveTrust(sim, server, effect.oid),
         (answer) => takeTrust(sim, host, { peer, cycle, answer }),
       );
+    case 'fetch-views':
+      return put(
+        (server) => serveViews(server, effect.offered.keys()),
+        (answer) => ({ kind: 'views', peer, cycle, fetched: takeViews(sim, host, effect.offered, answer) }),
+      );
     case 'judge-own':
       return put(
         (server) => serveLog(server, host.name, { log: host.name, seq: effect.offered.seq }),
@@ -102,6 +120,16 @@ function start(sim: Sim, host: SimHost, memory: Memory, effect: Asking): void {
   }
 }
 
+/** What this machine failed at. */
+function orFailed(take: () => SyncEvent, of: { readonly peer: string; readonly cycle: number }): SyncEvent {
+  try {
+    return take();
+  } catch (error) {
+    if (!(error instanceof DiskFault)) throw error;
+    return { kind: 'failed', ...of, detail: error.message };
+  }
+}
+
 function served(
   sim: Sim,
   server: SimHost,
@@ -109,7 +137,11 @@ function served(
   { log, offered }: Extract<Asking, { kind: 'fetch-log' }>,
 ): readonly string[] | 'missing' | undefined {
   const texts = serveLog(server, asker, { log, seq: offered.seq });
-  if (server.lies.has('equivocate') && log === server.name && typeof texts === 'object') noteAuthored(sim, log, texts);
+  if (typeof texts === 'object') checkServed(sim, server, log, texts);
+  if (server.lies.has('equivocate') && log === server.name && typeof texts === 'object') {
+    noteAuthored(sim, log, texts);
+    sim.truth.forked.add(log);
+  }
   return texts;
 }
 
@@ -147,7 +179,10 @@ function takeTrust(
     return lostTrust(answer === 'missing' ? 'REMOTE_ERROR' : answer);
   }
   const before = memory.trust.set;
-  addTrust(sim, host, answer);
+  if (!addTrust(sim, host, answer)) {
+    memory.trustFailed.add(cycle);
+    return { kind: 'failed', peer, cycle, detail: 'cannot write the trust set' };
+  }
   const added = [...memory.trust.set.held.keys()].filter((id) => !before.held.has(id));
   return { kind: 'trust', peer, cycle, answer: { ok: true, value: { added, unsupported: [], bad: [] } } };
 }
@@ -156,15 +191,25 @@ function lost(code: Lost): { readonly ok: false; readonly code: Lost; readonly d
   return { ok: false, code, detail: code };
 }
 
-/** The trust set grows: durably, then in the charter, the fold and what others are told. */
-export function addTrust(sim: Sim, host: SimHost, ops: readonly TrustOp[]): void {
+/**
+ * The trust set grows: durably, then in the charter, the fold and what others are told. @returns false where it could not be
+ * written, so that nothing of it counts.
+ */
+export function addTrust(sim: Sim, host: SimHost, ops: readonly TrustOp[]): boolean {
   const { memory, disk, name } = host;
-  if (memory === undefined) return;
+  if (memory === undefined) return false;
   const trust = sim.unions(memory.trust, ops, name);
-  if (trust.kept === memory.trust.kept) return;
-  disk.write('trust', keptOps(trust.set));
+  if (trust.kept === memory.trust.kept) return true;
+  try {
+    disk.write('trust', keptOps(trust.set));
+  } catch (error) {
+    if (!(error instanceof DiskFault)) throw error;
+    return false;
+  }
   disk.sync();
   recharter(sim, host, trust);
   noteTrustSet(sim, host);
+  carryOutPurges(sim, host);
   announce(sim, host);
+  return true;
 }

@@ -4,6 +4,7 @@ import { store } from './judge.ts';
 import { addTrust } from './effects.ts';
 import { crashHost, startHost } from './host.ts';
 import { worldOf } from './machine.ts';
+import { wantAppend } from './write.ts';
 import type { Sim, SimHost } from './types.ts';
 import { keptOps } from '../../src/core/trust/set.ts';
 
@@ -12,12 +13,16 @@ export function heal(sim: Sim): void {
   sim.cuts.clear();
   for (const host of sim.hosts.slice()) {
     host.lies = new Set();
+    host.disk.mend();
     if (host.node !== host.name) retire(sim, host);
     else startHost(sim, host);
   }
   handInAgain(sim);
   const look = (): void => {
-    for (const host of sim.hosts) bringUpToDate(sim, host);
+    for (const host of sim.hosts) {
+      bringUpToDate(sim, host);
+      wantOneMore(sim, host);
+    }
     sim.agenda.after(lookMs, look);
   };
   look();
@@ -34,6 +39,16 @@ function handInAgain(sim: Sim): void {
   if (first?.memory === undefined) return;
   const ops = sim.hosts.flatMap(({ memory }) => (memory === undefined ? [] : keptOps(memory.trust.set)));
   addTrust(sim, first, ops);
+}
+
+/** Every host writes again, whatever was wrong with it: a writer asks until it is answered. */
+function wantOneMore(sim: Sim, host: SimHost): void {
+  const { name, memory, acknowledged } = host;
+  if (memory === undefined || memory.waiting.size > 0) return;
+  const asked = sim.askedAtEnd.get(name);
+  if (asked !== undefined && acknowledged.length > asked) return;
+  sim.askedAtEnd.set(name, acknowledged.length);
+  wantAppend(sim, host, { seed: sim.random.below(2 ** 31), signed: false, sync: false });
 }
 
 /** The copy is switched off; what it said stays where it was heard. */

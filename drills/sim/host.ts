@@ -2,14 +2,16 @@
 import { createFold } from '../../src/core/fold/fold.ts';
 import { openSync } from '../../src/core/sync/state.ts';
 import type { TrustOp } from '../../src/core/trust/op.ts';
-import { judgeLines } from './judge.ts';
+import { judgeLines, readTexts } from './judge.ts';
 import { believe } from './beliefs.ts';
 import { foundedTrust, meshId, simPorts } from './charter.ts';
-import { checkRestart } from './checks.ts';
+import { checkOwnBranch, checkRestart } from './checks.ts';
 import { openDisk } from './disk.ts';
 import { tell } from './machine.ts';
+import { carryOutPurges } from './purge.ts';
 import { noteTrustSet } from './truth.ts';
 import { later, type Memory, type Sim, type SimHost } from './types.ts';
+import { readViews } from './views.ts';
 
 export function makeHost(sim: Sim, name: string, node = name): SimHost {
   return {
@@ -42,6 +44,7 @@ export function startHost(sim: Sim, host: SimHost): void {
   checkRestart(sim, host);
   noteTrustSet(sim, host);
   believe(sim, host);
+  carryOutPurges(sim, host);
   const { epoch } = host;
   const due = (): void => {
     const { slept } = host;
@@ -82,6 +85,10 @@ function emptyMemory(sim: Sim, host: SimHost): Memory {
     waiting: new Map(),
     queue: [],
     writing: false,
+    purge: { working: false, wanted: false, held: [] },
+    covered: new Set(),
+    views: readViews(host),
+    caughtUp: false,
     events: [],
     telling: false,
     timeAt: Infinity,
@@ -92,11 +99,14 @@ function emptyMemory(sim: Sim, host: SimHost): Memory {
   };
 }
 
-/** A branch whose object is gone reads as nothing: what was lost then shows in the checks. */
 function readLog(sim: Sim, host: SimHost, log: string): void {
-  const { memory, disk } = host;
+  const { memory, name } = host;
   if (memory === undefined) return;
-  const texts = (disk.read(`object ${log} ${String(disk.read(`ref ${log}`))}`) ?? []) as readonly string[];
-  const { lines } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
-  memory.logs.set(log, { lines, texts: lines.map(({ text }) => text) });
+  const texts = readTexts(host, log);
+  const { lines, covered = 0 } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
+  if (covered > 0) memory.covered.add(log);
+  memory.logs.set(log, { lines, texts: texts.slice(0, lines.length) });
+  // A write that failed may have persisted: then it is here as well as any other.
+  for (const { link } of lines) sim.truth.durable.add(`${name} ${link}`);
+  if (log === name) checkOwnBranch(sim, host, lines);
 }

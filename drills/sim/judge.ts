@@ -22,9 +22,23 @@ export function judgeLines(
   return extendLog({ host: log, mesh: meshId, from, keys, purged, verify: verifyCheaply }, texts);
 }
 
-/** A peer's log is durable before it counts: objects, then the branch. */
+const oids = new WeakMap<readonly string[], string>();
+
+/** The commit of a log with these lines. */
+export function commitOf(texts: readonly string[]): string {
+  let oid = oids.get(texts);
+  if (oid === undefined) oids.set(texts, (oid = oidOf(texts.join('\n'))));
+  return oid;
+}
+
+/** The lines of a log on the disk. A branch whose object is gone reads as nothing: what was lost then shows in the checks. */
+export function readTexts({ disk }: Pick<SimHost, 'disk'>, log: string): readonly string[] {
+  return (disk.read(`object ${log} ${String(disk.read(`ref ${log}`))}`) ?? []) as readonly string[];
+}
+
+/** A peer's log is durable before it counts: objects, then the branch. Throws DiskFault. */
 export function store(host: SimHost, log: string, texts: readonly string[]): void {
-  const oid = oidOf(texts.at(-1) ?? '');
+  const oid = commitOf(texts);
   host.disk.write(`object ${log} ${oid}`, texts);
   host.disk.sync();
   host.disk.write(`ref ${log}`, oid);

@@ -3,6 +3,7 @@ import { nextTime, step } from '../../src/core/sync/step.ts';
 import type { SyncEvent, World } from '../../src/core/sync/vocabulary.ts';
 import { meshId } from './charter.ts';
 import { later, type Memory, type Sim, type SimHost } from './types.ts';
+import { viewWorld } from './views.ts';
 
 /** Tells the machine, does what it asks for, and has it told the time when it wants to be. */
 export function tell(sim: Sim, host: SimHost, event: SyncEvent): void {
@@ -53,5 +54,6 @@ export function worldOf(host: SimHost, memory: Memory): World {
     isDamaged: () => false,
     goodUpto: () => 0,
     trust: () => memory.trust,
+    views: viewWorld(memory),
   };
 }

@@ -1,4 +1,5 @@
 /** The network between hosts: delay, loss, reordering, cuts. One question, one answer; every question ends. */
+import { whenFree } from './purge-work.ts';
 import { later, type Sim, type SimHost } from './types.ts';
 
 export type Lost = 'UNREACHABLE' | 'TIMEOUT' | 'CLOSED' | 'REFUSED_KEY';
@@ -37,9 +38,11 @@ export function ask<T>(sim: Sim, { from, to, deadlineMs, serve, done }: Question
     const known = server.memory?.trust.charter.hosts.get(from.name);
     if (known === undefined || known.status === 'revoked')
       return later(sim, from, delayOf(sim), () => settle('REFUSED_KEY'));
-    const answer = serve(server);
-    if (answer === undefined || isLost(sim)) return;
-    later(sim, from, delayOf(sim), () => settle(answer));
+    whenFree(server.memory, () => {
+      const answer = serve(server);
+      if (answer === undefined || isLost(sim)) return;
+      later(sim, from, delayOf(sim), () => settle(answer));
+    });
   });
   return end;
 }

@@ -4,6 +4,7 @@
  */
 import { createRandom, type Random } from '../../test/lib/random.ts';
 import { hostNames } from './charter.ts';
+import type { DiskFaultKind } from './disk.ts';
 
 /** How a host of the mesh, with real keys, lies. */
 export type Lie =
@@ -30,6 +31,14 @@ export type Action = { readonly at: number; readonly seed: number } & (
   | { readonly kind: 'crash'; readonly host: string; readonly downMs: number }
   | { readonly kind: 'cut'; readonly side: readonly string[]; readonly forMs: number }
   | { readonly kind: 'clock'; readonly host: string; readonly byMs: number; readonly slept: boolean }
+  | {
+      readonly kind: 'disk';
+      readonly host: string;
+      readonly fault: DiskFaultKind;
+      /** Writes that still go well. */
+      readonly after: number;
+      readonly forMs: number;
+    }
   | { readonly kind: 'backup'; readonly host: string }
   | { readonly kind: 'restore'; readonly host: string }
   | { readonly kind: 'clone'; readonly host: string }
@@ -54,6 +63,7 @@ const weights: readonly (readonly [Action['kind'], number])[] = [
   ['cut', 6],
   ['decide', 6],
   ['lie', 5],
+  ['disk', 5],
   ['clock', 4],
   ['backup', 3],
   ['restore', 2],
@@ -104,6 +114,14 @@ function drawAction(random: Random, hosts: number, untilMs: number): Action {
     }
     case 'clock':
       return { ...base, kind, byMs: drawJump(random), slept: random.next() < 0.5 };
+    case 'disk':
+      return {
+        ...base,
+        kind,
+        fault: random.pick(['fails', 'persists', 'persists', 'full']),
+        after: random.below(6),
+        forMs: 5_000 + random.below(90_000),
+      };
     case 'lie':
       return { ...base, kind, lie: random.pick(lies), forMs: 20_000 + random.below(200_000) };
     default:

@@ -3,12 +3,13 @@ import { createRandom } from '../../test/lib/random.ts';
 import { act } from './actions.ts';
 import { openAgenda } from './agenda.ts';
 import { hostNames, openUnions } from './charter.ts';
-import { checkWhole, differenceBetween } from './checks.ts';
+import { checkWhole, differenceBetween, unknownPurge } from './checks.ts';
 import { carry } from './effects.ts';
 import { heal } from './heal.ts';
 import { makeHost, startHost } from './host.ts';
 import type { Plan } from './plan.ts';
 import { openTrace } from './trace.ts';
+import { writeNext } from './write.ts';
 import { Violation, type Bug, type Sim } from './types.ts';
 
 export interface RunResult {
@@ -28,6 +29,8 @@ export interface RunResult {
 
 /** Hosts agree within so much simulated time after everything was healed: what was refused is forgotten after ten minutes. */
 export const healedWithinMs = 900_000;
+/** And they know of each other what was purged: journals without other news are asked for every ten minutes. */
+const receiptsWithinMs = 1_620_000;
 const lookMs = 30_000;
 
 export function runPlan(plan: Plan, bug: Bug, keep = 0): RunResult {
@@ -42,7 +45,8 @@ export function runPlan(plan: Plan, bug: Bug, keep = 0): RunResult {
     runUntil(sim, plan.untilMs);
     for (const host of sim.hosts) checkWhole(host);
     heal(sim);
-    waitForAgreement(sim, plan.untilMs + healedWithinMs);
+    waitFor(sim, plan.untilMs + healedWithinMs, differenceBetween);
+    waitFor(sim, plan.untilMs + receiptsWithinMs, unknownPurge);
     // They are all equal now.
     for (const host of sim.hosts.slice(0, 1)) checkWhole(host);
   });
@@ -74,13 +78,19 @@ function openSim(plan: Plan, bug: Bug, keep: number): Sim {
       durable: new Set(),
       liars: new Set(),
       forked: new Set(),
+      rewound: new Set(),
+      onBranch: new Map(),
+      said: new Set(),
+      trusts: new Map(),
     },
     bug,
     hosts: [],
     cuts: new Set(),
     healed: false,
+    askedAtEnd: new Map(),
     decisions: 0,
     carry: (host, effect) => carry(sim, host, effect),
+    goOn: (host) => writeNext(sim, host),
   };
   return sim;
 }
@@ -101,12 +111,11 @@ function runUntil({ agenda }: Sim, at: number): void {
   agenda.passTo(at);
 }
 
-function waitForAgreement(sim: Sim, until: number): void {
-  let difference: string | undefined = '';
-  while (sim.agenda.now() < until) {
+function waitFor(sim: Sim, until: number, differenceIn: (sim: Sim) => string | undefined): void {
+  for (let difference = differenceIn(sim); difference !== undefined; difference = differenceIn(sim)) {
+    const after = (until - sim.plan.untilMs) / 1_000;
+    if (sim.agenda.now() >= until)
+      throw new Violation(`liveness: ${after} s after everything was healed, ${difference}`);
     runUntil(sim, sim.agenda.now() + lookMs);
-    difference = differenceBetween(sim);
-    if (difference === undefined) return;
   }
-  throw new Violation(`liveness: ${healedWithinMs / 1_000} s after everything was healed, ${difference}`);
 }

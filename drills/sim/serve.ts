@@ -5,7 +5,9 @@ import type { TrustOp } from '../../src/core/trust/op.ts';
 import { encodeBase64 } from '../../src/crypto/base64.ts';
 import { sha256Hex } from '../../src/crypto/hash.ts';
 import { foundedTrust, meshId, oidOf, signAs, type Trust } from './charter.ts';
+import { commitOf } from './judge.ts';
 import type { HeldLog, Sim, SimHost } from './types.ts';
+import { viewTips } from './views.ts';
 import { keptOps } from '../../src/core/trust/set.ts';
 
 /** The answer of `memd heads`; undefined from a host that keeps silent. */
@@ -23,13 +25,13 @@ export function serveHeads(sim: Sim, host: SimHost, asker: string): Heads | unde
   if (lies.has('boast')) tips[asker] = boast({ oid: oidOf(asker), seq: 900, link: sha256Hex(asker) });
   const { hash, kept } = trust;
   const said = { oid: oidOf(kept), hash, kept };
-  return { mesh: meshId, host: name, heads: tips, trust: said, addresses: {}, version: 'sim' };
+  return { mesh: meshId, host: name, heads: tips, trust: said, addresses: {}, views: viewTips(host), version: 'sim' };
 }
 
 function tipOf({ lines, texts }: HeldLog): HeadsTip | undefined {
   const last = lines.at(-1);
   // The commit is of these bytes: a line without its body is another commit.
-  return last === undefined ? undefined : { oid: oidOf(texts.at(-1) ?? ''), seq: last.seq, link: last.link };
+  return last === undefined ? undefined : { oid: commitOf(texts), seq: last.seq, link: last.link };
 }
 
 function boast({ oid, seq }: HeadsTip): HeadsTip {

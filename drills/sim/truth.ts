@@ -3,9 +3,9 @@ import { parseLine } from '../../src/core/line.ts';
 import { meshId } from './charter.ts';
 import type { Sim, SimHost } from './types.ts';
 
-/** Notes lines that the holder of the log's key made. Two of one seq are a fork. */
+/** Notes lines that the holder of the log's key made, whether or not they are written anywhere. */
 export function noteAuthored(sim: Sim, log: string, texts: readonly string[]): void {
-  const { authored, forked } = sim.truth;
+  const { authored } = sim.truth;
   let seqs = authored.get(log);
   if (seqs === undefined) authored.set(log, (seqs = new Map()));
   for (const text of texts) {
@@ -15,7 +15,6 @@ export function noteAuthored(sim: Sim, log: string, texts: readonly string[]): v
     const links = seqs.get(seq) ?? new Set();
     links.add(link);
     seqs.set(seq, links);
-    if (links.size > 1) forked.add(log);
   }
 }
 
@@ -28,4 +27,5 @@ export function isAuthored(sim: Sim, log: string, line: { readonly seq: number; 
 export function noteTrustSet(sim: Sim, { memory }: SimHost): void {
   if (memory === undefined || sim.truth.trustSets.has(memory.trust.hash)) return;
   sim.truth.trustSets.set(memory.trust.hash, new Set(memory.trust.set.held.keys()));
+  sim.truth.trusts.set(memory.trust.hash, memory.trust);
 }

@@ -4,6 +4,7 @@ import type { PurgedIds, VerifiedLine } from '../../src/core/log.ts';
 import type { Heads, SignedLine } from '../../src/core/sync/peer.ts';
 import type { SyncState } from '../../src/core/sync/state.ts';
 import type { Effect, SyncEvent } from '../../src/core/sync/vocabulary.ts';
+import type { ViewLine } from '../../src/core/view-line.ts';
 import type { Charter } from '../../src/core/trust/charter.ts';
 import type { Random } from '../../test/lib/random.ts';
 import type { Agenda } from './agenda.ts';
@@ -12,7 +13,10 @@ import type { Disk } from './disk.ts';
 import type { Lie, Plan } from './plan.ts';
 import type { Trace } from './trace.ts';
 
-/** A log as a host holds it; replaced by a longer one, never changed. */
+/**
+ * A log as a host holds it; replaced, never changed. `texts` are what is on its disk; `lines` the same as its charter has them:
+ * a body that is purged is a hole there, wherever its bytes still are.
+ */
 export interface HeldLog {
   readonly texts: readonly string[];
   readonly lines: readonly VerifiedLine[];
@@ -45,6 +49,14 @@ export interface Memory {
   readonly waiting: Map<string, Pending>;
   readonly queue: Pending[];
   writing: boolean;
+  /** A purge is at work: appends, fetches and askers wait in `held`. `wanted`: another one has to follow. */
+  readonly purge: { working: boolean; wanted: boolean; held: (() => void)[] };
+  /** Logs whose files held, when they were read, bodies that a purge names. */
+  readonly covered: Set<string>;
+  /** View journals that are here, by host. */
+  readonly views: Map<string, readonly ViewLine[]>;
+  /** Peers have been asked since the start: what is believed may be told to others. */
+  caughtUp: boolean;
   readonly events: SyncEvent[];
   telling: boolean;
   /** When `time` is told next. */
@@ -91,6 +103,14 @@ export interface Truth {
   readonly liars: Set<string>;
   /** Logs with two lines of one seq. */
   readonly forked: Set<string>;
+  /** Hosts that were put back to an old state, or copied: only they may have said two things in one place. */
+  readonly rewound: Set<string>;
+  /** `LOG SEQ`: link of the line that the log's own host had on its branch. */
+  readonly onBranch: Map<string, string>;
+  /** View lines that their hosts really signed, as text. */
+  readonly said: Set<string>;
+  /** Trust sets that a host really had, by hash, whole. */
+  readonly trusts: Map<string, Trust>;
 }
 
 /** A planted bug: what it does in the place of what is right. Nothing of it is in the program. */
@@ -102,6 +122,20 @@ export interface Bug {
   readonly usable?: (before: number, now: number) => number;
   readonly acknowledgesEarly?: boolean;
   readonly heads?: (memory: Memory, heads: Heads) => Heads;
+  /** A write that failed is answered as one that did not. */
+  readonly acknowledgesFailed?: boolean;
+  /** After a write that failed the branch is not read again. */
+  readonly forgetsPersisted?: boolean;
+  /** A view line is signed before the purges are carried out. */
+  readonly saysPurgedEarly?: boolean;
+  /** A purge leaves the objects that it replaced. */
+  readonly keepsObjects?: boolean;
+  /** A purge is noted as done although a part of it failed. */
+  readonly forgetsPurgeFault?: boolean;
+  /** What a peer sends is stored as it came. */
+  readonly storesAsFetched?: boolean;
+  /** Which root a view line gives. */
+  readonly root?: (host: SimHost, root: string) => string;
 }
 
 export interface Sim {
@@ -115,10 +149,14 @@ export interface Sim {
   readonly hosts: SimHost[];
   /** Does what the machine of a host asks for. */
   readonly carry: (host: SimHost, effect: Effect) => void;
+  /** Lets the writers of a host go on. */
+  readonly goOn: (host: SimHost) => void;
   /** Cuts of the network that hold now: hosts on one side do not reach those on the other. */
   readonly cuts: Set<ReadonlySet<string>>;
   /** Everything was put right: no loss, no lies. */
   healed: boolean;
+  /** Since everything was healed: how many appends each host had acknowledged when it was asked for one more. */
+  readonly askedAtEnd: Map<string, number>;
   decisions: number;
 }
 

@@ -4,6 +4,7 @@
  * here reaches is crossed off as well.
  */
 import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { isClaim } from '../../core/event.ts';
 import { claimDigest } from '../../core/fold/skeleton.ts';
 import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
@@ -16,7 +17,7 @@ import { foreignNames } from '../../store/home/foreign-names.ts';
 import { keptEdits } from '../../store/target-file.ts';
 import type { ListedPurgeJson, PurgeExportJson, PurgeLimitsJson, WaitingHostJson } from '../api/api-types.ts';
 import type { Engine } from '../engine.ts';
-import { trustAt } from '../journal/trust-at.ts';
+import { indexTrust, type TrustIndex } from '../journal/trust-at.ts';
 import { purgedJson } from './purge-plan.ts';
 
 /** What a host is known to have: under which trust sets, as far as they can be told from their hashes. */
@@ -69,9 +70,14 @@ export function limitsOf({ home, config }: Engine): PurgeLimitsJson {
 /** The exports that were written under a trust set without a purge; of one whose set cannot be told, all. */
 async function exportsOf(engine: Engine): Promise<(id: string, op: string) => ListedPurgeJson['exports']> {
   const written: { readonly told: PurgeExportJson; readonly purges: Charter['purges'] | undefined }[] = [];
-  for (const { dir, at, trust } of readExportNotes(engine.home)) {
+  const notes = readExportNotes(engine.home);
+  await whenTold(
+    engine,
+    notes.map(({ trust }) => trust),
+  );
+  for (const { dir, at, trust } of notes) {
     const told = { dir, at, there: existsSync(dir) };
-    written.push({ told, purges: await purgesAt(engine, trust) });
+    written.push({ told, purges: purgesAt(engine, trust) });
   }
   return (id, op) => written.flatMap(({ told, purges }) => (purges?.get(id)?.op === op ? [] : [told]));
 }
@@ -80,7 +86,7 @@ async function exportsOf(engine: Engine): Promise<(id: string, op: string) => Li
 export async function purgeWarnings(engine: Engine): Promise<readonly string[]> {
   const { charter } = engine.trust();
   if (charter.purges.size === 0) return [];
-  const hosts = (await standings(engine)).filter(({ left, heard }) => !left && heard !== null);
+  const hosts = (await standings(engine, statusWaitMs)).filter(({ left, heard }) => !left && heard !== null);
   const behind = hosts.filter(({ done }) =>
     [...charter.purges].some(([id, { op }]) => !saysPurged(done?.purges, { id, op })),
   );
@@ -109,42 +115,73 @@ function standingOf(hosts: readonly HostStanding[], id: string, op: string): Sta
   };
 }
 
-async function standings(engine: Engine): Promise<readonly HostStanding[]> {
+/** How long `status` waits for trust sets to be told from their hashes; what it cannot tell then is not known to it. */
+const statusWaitMs = 100;
+
+async function standings(engine: Engine, waitMs?: number): Promise<readonly HostStanding[]> {
   await engine.journal.load();
   const others = [...engine.charter().hosts.values()].filter(({ name }) => name !== engine.identity.host);
-  return Promise.all(
-    others.map(async ({ name, status }): Promise<HostStanding> => {
-      const line = engine.journal.newest(name);
-      const health = engine.peerBook.of(name);
-      const purges = line && (await purgesAt(engine, line.trust));
-      return {
-        host: name,
-        left: status === 'revoked',
-        heard: health?.lastContact ?? line?.at ?? null,
-        done: line && purges && { at: line.at, purges },
-        told: health?.heads?.trust.hash === engine.trust().hash,
-      };
-    }),
+  const lines = others.map(({ name }) => engine.journal.newest(name));
+  await whenTold(
+    engine,
+    lines.flatMap((line) => line?.trust ?? []),
+    waitMs,
   );
+  return others.map(({ name, status }, at): HostStanding => {
+    const line = lines[at];
+    const health = engine.peerBook.of(name);
+    const purges = line && purgesAt(engine, line.trust);
+    return {
+      host: name,
+      left: status === 'revoked',
+      heard: health?.lastContact ?? line?.at ?? null,
+      done: line && purges && { at: line.at, purges },
+      told: health?.heads?.trust.hash === engine.trust().hash,
+    };
+  });
 }
 
-/** Trust sets of others that were looked for, at most so many: each costs reading the branch. */
-const knownMax = 256;
-const known = new WeakMap<Engine, Map<string, Charter['purges'] | undefined>>();
+/** What the trust sets purge that this host has the ops of, as of one trust set of its own. */
+interface KnownSets {
+  readonly ours: string;
+  readonly index: TrustIndex;
+  readonly purges: Map<string, Charter['purges']>;
+}
 
-/** What the trust set of a hash purges; undefined where this host cannot tell which set it is. */
-async function purgesAt(engine: Engine, hash: string): Promise<Charter['purges'] | undefined> {
+/** Sets whose purges are remembered. */
+const knownMax = 256;
+const known = new WeakMap<Engine, KnownSets>();
+
+/** What the trust set of a hash purges; undefined where this host cannot tell (yet) which set it is. */
+function purgesAt(engine: Engine, hash: string): Charter['purges'] | undefined {
   const { charter, hash: ours } = engine.trust();
   if (hash === ours) return charter.purges;
-  const found = known.get(engine) ?? new Map<string, Charter['purges'] | undefined>();
-  known.set(engine, found);
-  // What could not be told may be, once more ops are here.
-  const key = `${hash} ${ours}`;
-  if (!found.has(key)) {
-    if (found.size >= knownMax) found.clear();
-    found.set(key, (await trustAt(engine.repository, engine.trust(), hash))?.charter.purges);
-  }
-  return found.get(key);
+  const { index, purges } = knownSets(engine);
+  const found = purges.get(hash) ?? index.find(hash)?.charter.purges;
+  if (purges.size >= knownMax) purges.clear();
+  if (found !== undefined) purges.set(hash, found);
+  return found;
+}
+
+function knownSets(engine: Engine): KnownSets {
+  const { set, hash: ours } = engine.trust();
+  const before = known.get(engine);
+  if (before?.ours === ours) return before;
+  const made: KnownSets = { ours, index: indexTrust(engine.repository, set), purges: new Map() };
+  known.set(engine, made);
+  // Who waits for it is told; the next one to ask tries again.
+  made.index.whole.catch(() => known.delete(engine));
+  return made;
+}
+
+/** Once all of these hashes can be told, or `waitMs` have passed. */
+async function whenTold(engine: Engine, hashes: readonly string[], waitMs?: number): Promise<void> {
+  if (hashes.every((hash) => hash === engine.trust().hash)) return;
+  const { whole } = knownSets(engine).index;
+  if (waitMs === undefined) return whole;
+  const over = new AbortController();
+  const timeUp = setTimeout(waitMs, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([whole, timeUp]).finally(() => over.abort());
 }
 
 /** Finds the claims of a purged one's subject that have its key, as many as one purge can name. A subject is read once. */

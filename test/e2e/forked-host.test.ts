@@ -54,7 +54,7 @@ test('D2: whoever syncs with both sees it in that sync: the first line that diff
   await clone.startAt(beta.address);
   await gamma.ctl('fetch', 'beta');
 
-  expect(await forkAlarms(gamma)).toEqual([expect.stringMatching(/^LOG_FORKED .*beta.*\b2\b/)]);
+  await expect.poll(() => forkAlarms(gamma)).toEqual([expect.stringMatching(/^LOG_FORKED .*beta.*\b2\b/)]);
   expect(await charterHost(gamma, 'beta')).toMatchObject({ status: 'forked', end: 1 });
   expect(readdirSync(join(gamma.home, 'forks'))).toEqual([expect.stringMatching(/^beta-2-[0-9a-f]+\.jsonl$/)]);
   for (const subject of onClone) expect(sidesKept(gamma)).toContain(`"${subject}"`);
@@ -70,8 +70,8 @@ test('D4: the fork stops the forked log alone: the others write and hear each ot
   for (const host of [alpha, gamma]) await host.json('lesson', `lesson/while-${host.name}`, 'work goes on');
   for (const host of [alpha, gamma, beta, alpha]) await host.ctl('fetch');
   for (const host of [alpha, beta, gamma]) {
-    for (const name of ['alpha', 'gamma']) expect(await servedOn(host, `lesson/while-${name}`)).toBe(true);
-    expect(await charterHost(host, 'beta')).toMatchObject({ status: 'forked', end: 1 });
+    for (const name of ['alpha', 'gamma']) await expect.poll(() => servedOn(host, `lesson/while-${name}`)).toBe(true);
+    await expect.poll(() => charterHost(host, 'beta')).toMatchObject({ status: 'forked', end: 1 });
   }
   const refused = await beta.refused(6, ['lesson', 'lesson/stuck', 'x']);
   expect(refused).toMatchObject({ code: 'HOST_FORKED', hint: expect.stringContaining('memctl host recover') });

@@ -25,6 +25,10 @@ export const bulkLinesMin = 2_000;
 export const trustOpBytesMax = 65_536;
 /** Heads of one view line: with the digests of 64 audiences it stays below `lineBytesMax`. A larger mesh publishes none. */
 export const viewHostsMax = 200;
+/** Bytes of a `manifest.json`: the longest view line, a co-signature of each of 200 hosts, a hash of each view file. */
+export const manifestBytesMax = 65_536;
+/** View files that one manifest names; there are five. */
+export const manifestFilesMax = 16;
 /** Bytes of the file `notes` of a view journal: what a host notified, a line each, of thousands of alarms. */
 export const viewNotesBytesMax = 131_072;
 /** The view journal: least time between two lines, and between two when no park and no alarm came or went. */

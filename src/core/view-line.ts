@@ -17,7 +17,7 @@ import { ok, refuse, type Result } from '../crypto/result.ts';
 import { isInstant } from './body-fields.ts';
 import { isId, isSlug } from './id.ts';
 import { jsonDepthMax, lineBytesMax, trustItemsMax, viewHostsMax } from './limits.ts';
-import { members, namedEntries, textThat, type Check } from './trust/shape.ts';
+import { integer, members, namedEntries, textThat, type Check } from './trust/shape.ts';
 
 /** The version of view lines that this program writes and reads. */
 export const viewLineVersion = 1;
@@ -84,7 +84,12 @@ export function viewLineHash(line: Pick<ViewLine, 'text'>): string {
 
 /** Digest over the view files of one audience: sha256(JCS({NAME: sha256 of the file, …})). Pure. */
 export function viewsDigest(files: ReadonlyMap<string, string>): string {
-  return sha256Hex(canonicalJson(Object.fromEntries([...files].map(([name, text]) => [name, sha256Hex(text)]))));
+  return hashesDigest(new Map([...files].map(([name, text]) => [name, sha256Hex(text)])));
+}
+
+/** The same from the sha256 (64 hex) of each file. Pure. */
+export function hashesDigest(hashes: ReadonlyMap<string, string>): string {
+  return sha256Hex(canonicalJson(Object.fromEntries(hashes)));
 }
 
 /** A signed line. `sign` gives the 64 bytes of the host's signature over a text. Pure but for `sign`. */
@@ -95,15 +100,22 @@ export function buildViewLine(parts: ViewLineParts, sign: (message: string) => U
   return { ...parts, cosign, sig, text };
 }
 
-/** Reads one line (no newline). Nothing about its signatures or its place in a journal is known yet. Pure. */
-export function parseViewLine(text: string): Result<ViewLine, ViewLineFault> {
+/**
+ * Reads one line (no newline). Nothing about its signatures or its place in a journal is known yet. `outside`: a line that
+ * stands in no journal, with `n` 0 and the mesh id as `prev`, is taken too. Pure.
+ */
+export function parseViewLine(
+  text: string,
+  { outside = false }: { readonly outside?: boolean } = {},
+): Result<ViewLine, ViewLineFault> {
   if (text.length > lineBytesMax) return refuse('VIEW_TOO_LONG', `longer than ${lineBytesMax} bytes`);
   const parsed = parseCanonical(text, { depthMax: jsonDepthMax });
   if (!parsed.ok) return parsed;
   const version = (parsed.value as Partial<JsonObject> | null)?.['v'];
   if (typeof version === 'number' && version > viewLineVersion)
     return refuse('VIEW_VERSION', `a view line of version ${version}`);
-  const fault = viewLineCheck(parsed.value);
+  const isOutside = outside && isOutsideLine(parsed.value);
+  const fault = (isOutside ? outsideLineCheck : viewLineCheck)(parsed.value);
   return fault === undefined ? ok(readLine(parsed.value as unknown as RawLine, text)) : refuse('VIEW_FIELD', fault);
 }
 
@@ -183,6 +195,14 @@ export function isOutdatedLine(
   return !signed.ok || signed.value < keys.length - 1;
 }
 
+/** What stands in the place of `n` in a line of no journal: no journal takes it, whoever carries it there. */
+export const outsideN = 0;
+
+function isOutsideLine(value: JsonValue): boolean {
+  const { n, prev, mesh } = (value ?? {}) as Partial<JsonObject>;
+  return n === outsideN && prev === mesh;
+}
+
 type RawHead = readonly [seq: number, link: string];
 
 interface RawLine extends Omit<ViewLineParts, 'heads' | 'views'> {
@@ -222,7 +242,7 @@ const head: Check = (value) => {
   return count(seq) ?? hash(link);
 };
 
-const viewLineCheck: Check = members({
+const lineMembers: Readonly<Record<string, Check>> = {
   at: textThat(isInstant, 'an instant like 2026-07-27T15:04:05.000Z'),
   cosign: signature,
   heads: namedEntries(slug, head, viewHostsMax),
@@ -236,4 +256,6 @@ const viewLineCheck: Check = members({
   trust: hash,
   v: count,
   views: namedEntries(slug, hash, trustItemsMax),
-});
+};
+const viewLineCheck: Check = members(lineMembers);
+const outsideLineCheck: Check = members({ ...lineMembers, n: integer(outsideN) });

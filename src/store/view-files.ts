@@ -102,29 +102,61 @@ async function writeChanged(
     during[name] = [...(hashes[name] ?? []).slice(-1), hash];
     after[name] = [hash];
   }
-  await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(during)));
-  // Waited for all, also after a failure: whoever tries again must not meet what is still under way.
-  const done = await Promise.allSettled(
-    changed.map((file) => replaceByRename(disk, path.join(folder, file.name), file.data)),
+  await replaceByRename(disk, [{ target: path.join(folder, memory), data: Buffer.from(JSON.stringify(during)) }]);
+  await replaceByRename(
+    disk,
+    changed.map(({ name, data }) => ({ target: path.join(folder, name), data })),
   );
-  for (const one of done) if (one.status === 'rejected') throw one.reason;
-  await replaceByRename(disk, path.join(folder, memory), Buffer.from(JSON.stringify(after)));
+  await replaceByRename(disk, [{ target: path.join(folder, memory), data: Buffer.from(JSON.stringify(after)) }]);
 }
 
-async function replaceByRename(disk: Disk, target: string, data: Buffer): Promise<void> {
-  const temporary = path.join(path.dirname(target), `.${path.basename(target)}.tmp-${process.pid}`);
+interface NewFile {
+  readonly target: string;
+  readonly data: Buffer;
+}
+
+/**
+ * Files that belong together are laid down and flushed first and then renamed in one go, in their order: whoever reads
+ * meanwhile meets some of the old and some of the new for microseconds only.
+ */
+async function replaceByRename(disk: Disk, files: readonly NewFile[]): Promise<void> {
+  const temporaries = files.map(({ target }) => temporaryOf(target));
+  try {
+    // Waited for all, also after a failure: whoever tries again must not meet what is still under way.
+    const done = await Promise.allSettled(files.map((file) => layDown(disk, file)));
+    for (const one of done) if (one.status === 'rejected') throw one.reason;
+    for (const { target } of files) disk.rename(temporaryOf(target), target);
+  } catch (error) {
+    for (const temporary of temporaries) removeQuietly(disk, temporary);
+    throw error;
+  }
+}
+
+async function layDown(disk: Disk, { target, data }: NewFile): Promise<void> {
+  const temporary = temporaryOf(target);
   disk.removeFile(temporary);
   const descriptor = disk.createFile(temporary, data, 0o600);
   try {
-    try {
-      await disk.syncFile(descriptor, temporary);
-    } finally {
-      disk.closeFile(descriptor);
-    }
-    disk.rename(temporary, target);
+    await disk.syncFile(descriptor, temporary);
+  } finally {
+    disk.closeFile(descriptor);
+  }
+}
+
+function temporaryOf(target: string): string {
+  return path.join(path.dirname(target), `.${path.basename(target)}.tmp-${process.pid}`);
+}
+
+/** Removes a generated file that is true no more; nothing where there is none. Errors: `FILE_UNSAFE`, `DISK_FAILED`. */
+export function removeViewFile(
+  home: Home,
+  { audience, name, disk = realDisk }: { readonly audience: string; readonly name: string; readonly disk?: Disk },
+): void {
+  assert(audiencePattern.test(audience) && namePattern.test(name), 'audience and name are plain');
+  try {
+    disk.removeFile(path.join(openFolder(home.dir, ['views', audience]), name));
   } catch (error) {
-    removeQuietly(disk, temporary);
-    throw error;
+    throw diskError(error, 'remove a view of', audience);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Home } from '../../src/store/home/home.ts';
 import { openPlainCopies } from '../../src/store/logs/plain-copies.ts';
 import { purgePlainCopies, removeKeptFiles } from '../../src/store/purge-copies.ts';
 import { isAsWritten, keptEdits, markedText, writeTarget } from '../../src/store/target-file.ts';
-import { writeViewFiles } from '../../src/store/view-files.ts';
+import { removeViewFile, writeViewFiles } from '../../src/store/view-files.ts';
 import { bodyOf, lessons, logOf, mesh } from './events.ts';
 import { read, some, textIs } from './fault-finds.ts';
 import type { FaultRow, Found } from './fault-rows.ts';
@@ -115,6 +115,16 @@ const viewFileRows: readonly FaultRow[] = [
     },
     durable: false,
     mayBeBetween: true,
+  },
+  {
+    name: 'a manifest that is true no more',
+    before: (home) =>
+      writeViewFiles(home, { audience: 'operator', files: new Map([['manifest.json', 'signed\n']]) }).then(
+        () => undefined,
+      ),
+    write: (home) => removeViewFile(home, { audience: 'operator', name: 'manifest.json' }),
+    find: (home) => some(fs.existsSync(path.join(home.views, 'operator', 'manifest.json')) ? 1 : 0, 1),
+    durable: false,
   },
   {
     name: 'a view target that somebody edited',

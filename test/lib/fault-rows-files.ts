@@ -27,10 +27,18 @@ import {
 import { readPeerMemory, writePeerMemory } from '../../src/store/notes/peer-memory.ts';
 import { readPurgeNote, writePurgeNote } from '../../src/store/notes/purge-note.ts';
 import { noteExport, readExportNotes } from '../../src/store/notes/export-note.ts';
+import { readManifestFloor, writeManifestFloor } from '../../src/store/notes/manifest-floor.ts';
+import type { ManifestFloor } from '../../src/core/manifest-floor.ts';
 import { sweepHome } from '../../src/store/home/sweep.ts';
 import { read, some } from './fault-finds.ts';
 import type { FaultRow, Found } from './fault-rows.ts';
 import { viewLines } from './view-lines.ts';
+
+const floorOf = (ops: number): ManifestFloor => ({
+  mesh: 'a'.repeat(64),
+  trust: { hash: 'b'.repeat(64), ops },
+  hosts: new Map(),
+});
 
 const homeRow: FaultRow = {
   name: 'a new home',
@@ -184,6 +192,17 @@ const noteRows: readonly FaultRow[] = [
       const notes = readExportNotes(home).length;
       if (notes === 0) throw new Error('an export is forgotten');
       return notes === 2 ? 'new' : 'old';
+    },
+    durable: true,
+  },
+  {
+    name: 'manifest-floor.json',
+    before: (home) => writeManifestFloor(home, floorOf(1)),
+    write: (home) => writeManifestFloor(home, floorOf(2)),
+    find(home) {
+      const floor = readManifestFloor(home);
+      if (floor === undefined || floor === 'damaged') throw new Error('what was seen is forgotten');
+      return floor.trust.ops === 2 ? 'new' : 'old';
     },
     durable: true,
   },

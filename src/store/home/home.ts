@@ -38,6 +38,8 @@ export interface Home {
   readonly purged: string;
   /** Where this home was exported to. */
   readonly exports: string;
+  /** What manifests were accepted here: nothing older is accepted later. */
+  readonly manifestFloor: string;
   /** What this host believed, finer than what it publishes on branch view/<host>. */
   readonly fineJournal: string;
   /** Which agent may sign events, with which key, and until when. Not there: none. */
@@ -76,6 +78,7 @@ export function homePaths(dir: string): Home {
     maintenance: at('maintenance.json'),
     purged: at('purged.json'),
     exports: at('exports.json'),
+    manifestFloor: at('manifest-floor.json'),
     fineJournal: at('journal.jsonl'),
     unlock: at('unlock.json'),
   };

@@ -65,7 +65,7 @@ export async function benchColdFold(options: { readonly count: number }): Promis
   ];
 }
 
-function textsOf(charter: Charter, count: number, signedPercent: 0 | 10): Texts {
+export function textsOf(charter: Charter, count: number, signedPercent: 0 | 10): Texts {
   const corpus = makeCorpus({ count, seed: 1, meshId: charter.meshId, signedPercent });
   return corpusHosts.map((host) => ({ host, lines: corpus.logs[host].map(({ text }) => text) }));
 }
@@ -85,7 +85,7 @@ async function coldFold(charter: Charter, trust: string, texts: Texts): Promise<
   return readState(state).root;
 }
 
-function verifiedLines(charter: Charter, { host, lines }: Texts[number]): readonly VerifiedLine[] {
+export function verifiedLines(charter: Charter, { host, lines }: Texts[number]): readonly VerifiedLine[] {
   const keys = charter.hosts.get(host)?.spans ?? [];
   const start = { host, mesh: charter.meshId, from: { seq: 0, link: charter.meshId }, keys };
   const { lines: verified, fault } = extendLog(start, lines);

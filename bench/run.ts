@@ -9,6 +9,7 @@ import { benchHostile } from './hostile.ts';
 import { benchHook } from './hook.ts';
 import { benchIdle, benchVisible } from './live.ts';
 import { benchMaintenance } from './maintenance.ts';
+import { benchManifest } from './manifest.ts';
 import { benchSearch } from './search.ts';
 import { benchMcp } from './mcp.ts';
 import { benchMemory } from './memory.ts';
@@ -29,6 +30,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hook: () => benchHook({ count }),
   idle: benchIdle,
   maintenance: () => benchMaintenance({ appends: quick ? 1_000 : 3_600 }),
+  manifest: () => benchManifest({ count }),
   mcp: benchMcp,
   'plain-sshd': benchPlainSshd,
   memory: () => benchMemory({ count }),

@@ -34,6 +34,7 @@ import type { Transaction } from './own/own-log.ts';
 import { askBeforeAppend, requireOwnLogWhole } from './own/own-log-first.ts';
 import { oneAtATime } from './own/once.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
+import { createManifestMaker } from './journal/manifest-maker.ts';
 import { createOwnWriter } from './own/own-writer.ts';
 import type { PeerBook } from './peers/peer-book.ts';
 import { openPeerKeeper, type PeerKeeper } from './peers/peer-keeper.ts';
@@ -255,7 +256,13 @@ function openLive(parts: Parts): Live {
   let keyring = readKeys(home);
   const keys = (): HostKeys => keyring;
   const viewTip = (): ViewTip | undefined => journal.tips.get(host);
-  const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip, ownWord });
+  const manifests = createManifestMaker({
+    host,
+    key: () => keys().sign.key,
+    newest: (name) => journal.newest(name),
+    maySign: () => purger.isDone() && beliefs.headsFault() === undefined,
+  });
+  const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip, ownWord, manifests });
   const shown = parts.readOnly === undefined ? (config?.targets ?? []) : [];
   const targets = openTargets({ targets: shown, home: home.dir, beliefs, daemon, log });
   const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);
@@ -269,14 +276,16 @@ function openLive(parts: Parts): Live {
   const gate = createObjectGate();
   const isEnrolled = (name: string): boolean => current.charter.hosts.has(name);
   const hasPeers = (): boolean => peersOf(current.charter, host).length > 0;
-  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled, hasPeers, isPurged: () => purger.isDone() });
+  const isPurged = (): boolean => purger.isDone();
+  const onLine = beliefs.touchManifests;
+  const journal = openJournal(parts, { keys, beliefs, gate, isEnrolled, hasPeers, isPurged, onLine });
   const onKeys = async (): Promise<void> => {
     keyring = readKeys(home);
     peerBook.forgetProofs();
     await options.onKeys?.();
   };
   const recovery = openRecovery(parts, { trust, beliefs, gate, queue, keys, onKeys });
-  const purger = createPurger({ lock, repository, meshId, trust, beliefs, gate, queue, log });
+  const purger = createPurger({ lock, host, repository, meshId, trust, beliefs, gate, queue, log });
   const maintenance = createMaintenance({ home, repository, gate, log });
   const settle = async (said: (text: string) => void): Promise<void> => {
     peers.expel();
@@ -311,6 +320,7 @@ function openJournal(
     readonly isEnrolled: (host: string) => boolean;
     readonly hasPeers: () => boolean;
     readonly isPurged: () => boolean;
+    readonly onLine: (host: string) => void;
   },
 ): Journal {
   const { keys, ...rest } = own;

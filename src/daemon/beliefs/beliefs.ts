@@ -15,12 +15,13 @@ import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
 import type { LastHead, LastView } from '../../store/notes/last-heads.ts';
 import { commitOf, commitsOnDisk } from './commits-on-disk.ts';
-import { openDerived, type Derived, type DerivedInputs, type NewFile } from './derived.ts';
+import { openDerived, type Derived, type DerivedInputs, type MakeManifests, type NewFile } from './derived.ts';
 import { writeSomewhere } from './database-place.ts';
-import { logsIn, type StoredTips } from './fold-rows.ts';
+import { logsIn, tipsIn } from './fold-rows.ts';
 import { openHeadsKeeper, type HeadsKeeper } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
 import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
+import type { ManifestMaker } from '../journal/manifest-maker.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { OwnWord } from './own-word.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
@@ -37,6 +38,8 @@ export interface BeliefsOptions {
   readonly viewTip?: () => LastView | undefined;
   /** What this host signed about its own log, where `last-heads.json` says nothing. */
   readonly ownWord?: OwnWord | undefined;
+  /** What this host signs of its views; nothing when absent. */
+  readonly manifests?: ManifestMaker;
   readonly log: Logger | undefined;
   readonly progress: (text: string) => void;
 }
@@ -79,6 +82,8 @@ export interface Beliefs {
   readonly fileFault: () => OperatingError | undefined;
   /** Has views and copies written again at the next settling, whatever changed. */
   readonly touchFiles: () => void;
+  /** Has the manifests beside the views brought up to date soon, if the journal of this host has news for them. */
+  readonly touchManifests: (host: string) => void;
   /** What is known of the subjects for the views of an audience, every scope. Forgets what changes. Not to be kept. */
   readonly viewCache: (audience: string) => ViewCache;
   /** Has the listener told of every change of the fold: the subjects that were worked out anew, or all of them. */
@@ -107,12 +112,13 @@ export type FoldListener = (subjects: Iterable<string> | 'all') => void;
 
 export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, host, repository, trust, daemon, log, progress } = options;
-  const derived = openDerived(home, repository, log);
   const heads = openHeadsKeeper(home, options.viewTip, options.ownWord);
   const listeners: FoldListener[] = [];
   const tell: FoldListener = (subjects) => {
     for (const listener of listeners) listener(subjects);
   };
+  const manifests: MakeManifests = (fold, files) => options.manifests?.make(fold, book, files);
+  const derived = openDerived({ home, repository, log, latest: () => keeper.latest(), manifests });
   const keeper = createFoldKeeper({
     repository,
     trust,
@@ -167,12 +173,19 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     ...lastSeenOf(heads, host, trust),
     fileFault: () => derived.fileFault(),
     touchFiles: () => derived.touchFiles(book.logs()),
+    touchManifests: (name) => touchManifests(options, parts, name),
     viewCache: (audience) => derived.viewCache(audience),
     onChanged: (listener) => void listeners.push(listener),
     rebuild: (said, damage) => rebuildAll(parts, said, damage),
     purge: (said, work) => purgeAll(parts, said, work),
     close: () => closeAll(parts),
   };
+}
+
+function touchManifests({ manifests }: BeliefsOptions, { derived, settleSoon }: Parts, host: string): void {
+  if (manifests?.isNews(host) !== true) return;
+  derived.touchManifests();
+  settleSoon();
 }
 
 async function closeAll({ keeper, settler, derived }: Parts): Promise<void> {
@@ -380,13 +393,4 @@ function printLogRules(host: CharterHost | undefined): string {
   const { spans = [], pins = [], end = null } = host ?? {};
   const keys = spans.map(({ key, from, upto }) => [...key, from, upto]);
   return JSON.stringify([keys, pins.map(({ seq, link }) => [seq, link]), end]);
-}
-
-function tipsIn(book: LogBook): StoredTips {
-  return Object.fromEntries(
-    book.logs().flatMap((log) => {
-      const head = book.head(log);
-      return head === undefined ? [] : [[log, { seq: head.seq, link: head.link }]];
-    }),
-  );
 }

@@ -17,7 +17,9 @@ import type { Home } from '../../store/home/home.ts';
 import { withoutBody } from '../../store/logs/log-rewrite.ts';
 import { readLog } from '../../store/logs/log-store.ts';
 import { openPlainCopies, type PlainCopies } from '../../store/logs/plain-copies.ts';
-import { writeViewFiles, type WrittenViews } from '../../store/view-files.ts';
+import { manifestName } from '../../core/manifest.ts';
+import { sha256Hex } from '../../crypto/hash.ts';
+import { removeViewFile, writeViewFiles, type WrittenViews } from '../../store/view-files.ts';
 import { alarmRows, eventRows, lineRow, recordRows, type StoredTips } from './fold-rows.ts';
 import type { LogCut } from './log-book.ts';
 import { version } from '../version.ts';
@@ -56,6 +58,8 @@ export interface Derived {
   startAnew(lines: readonly Line[], options?: { readonly file?: NewFile | undefined }): void;
   /** Notes that views and the copies of these logs are to be written again, whatever changed. */
   touchFiles(logs: Iterable<string>): void;
+  /** Notes that the manifests beside the views may say more than they do. */
+  touchManifests(): void;
   /** True when rows were written whose copies and views were not: a crash came between. */
   filesAreBehind(): boolean;
   /**
@@ -107,14 +111,31 @@ function createViewCaches(): ViewCaches {
   };
 }
 
+/** By audience: the text of the manifest of files with these hashes; undefined when none may be signed. */
+export type MakeManifests = (
+  fold: Fold,
+  files: ReadonlyMap<string, ReadonlyMap<string, string>>,
+) => ReadonlyMap<string, string> | undefined;
+
+export interface DerivedOptions {
+  readonly home: Home;
+  readonly repository: Repository;
+  readonly log: Logger | undefined;
+  /** The fold of now. */
+  readonly latest: () => Promise<Fold>;
+  readonly manifests: MakeManifests;
+}
+
 /** Opens the database of a home; a file of another schema, or a damaged one, is started anew. Without room for it: in memory. */
-export function openDerived(home: Home, repository: Repository, log: Logger | undefined): Derived {
-  const place = createDatabasePlace(home, log);
-  const copies = openPlainCopies(home);
+export function openDerived(options: DerivedOptions): Derived {
+  const { repository, log, latest } = options;
+  const place = createDatabasePlace(options.home, log);
+  const copies = openPlainCopies(options.home);
   const caches = createViewCaches();
   let pending = nothing();
   /** Logs whose copies must be written anew; undefined when every file is as it should be. */
   let unfiled: Set<string> | undefined;
+  let manifestsDue = false;
   let fault: OperatingError | undefined;
 
   const clear = (file: NewFile | undefined): void => {
@@ -131,7 +152,9 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     try {
       const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
       await writeCopies(copies, repository, { lines: added, anew, charter: fold.charter });
-      reportEdits(await writeViews(home, fold, caches.of), log);
+      manifestsDue = false;
+      // Another fold, if logs were read again meanwhile: what is signed of it must be of the book of the same moment.
+      reportEdits(await writeViews(options, await latest(), caches.of), log);
       place.database().write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
     } catch (error) {
@@ -145,12 +168,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
     database: place.database,
     place,
     viewCache: caches.of,
-    isCurrent: (from) => {
-      const meta = place.database().meta();
-      // A damaged object can be put back without any branch moving: only who has read the logs knows where they are cut.
-      const cuts = JSON.stringify(from.cuts ?? []);
-      return Object.entries({ ...inputsOf(from), cuts }).every(([key, value]) => meta[key] === value);
-    },
+    isCurrent: (from) => isMadeFrom(place.database().meta(), from),
     touch(changed, added) {
       for (const subject of changed) if (pending.subjects !== 'all') pending.subjects.add(subject);
       caches.forget(changed);
@@ -168,6 +186,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       caches.clear();
     },
     touchFiles,
+    touchManifests: () => void (manifestsDue = true),
     filesAreBehind: () => place.database().meta()['files'] !== 'written',
     async flush(fold, from) {
       const { dirty, lines } = pending;
@@ -176,7 +195,7 @@ export function openDerived(home: Home, repository: Repository, log: Logger | un
       if (dirty) writeDatabase(place.database(), fold, pending, from());
       if (large) place.database().large(false);
       pending = nothing();
-      if (dirty || unfiled !== undefined) await writeFiles(fold, lines, from().damaged);
+      if (dirty || unfiled !== undefined || manifestsDue) await writeFiles(fold, lines, from().damaged);
     },
     fileFault: () => fault,
     close: () => place.database().close(),
@@ -245,6 +264,15 @@ function writeDatabase(database: StateDatabase, fold: Fold, pending: Pending, fr
   });
 }
 
+function isMadeFrom(
+  meta: Readonly<Record<string, string>>,
+  from: DerivedInputs & Partial<Pick<DerivedFrom, 'cuts'>>,
+): boolean {
+  // A damaged object can be put back without any branch moving: only who has read the logs knows where they are cut.
+  const cuts = JSON.stringify(from.cuts ?? []);
+  return Object.entries({ ...inputsOf(from), cuts }).every(([key, value]) => meta[key] === value);
+}
+
 function inputsOf(from: DerivedInputs): Record<string, string> {
   const oids = Object.entries(from.oids).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { version, trust: from.trust, rules: String(from.rules), oids: JSON.stringify(oids) };
@@ -272,20 +300,37 @@ async function writeCopies(
   }
 }
 
-/** Writes the views of every audience. @returns the hand edits that were found and kept beside. */
+/**
+ * Writes the views of every audience, and what this host signs of them. All of it is of one moment: the fold goes on while
+ * files are written. @returns the hand edits that were found and kept beside.
+ */
 async function writeViews(
-  home: Home,
+  { home, manifests }: Pick<DerivedOptions, 'home' | 'manifests'>,
   fold: Fold,
   viewCache: (audience: string) => ViewCache,
 ): Promise<WrittenViews['edited']> {
   const source = viewSourceOf(fold);
+  const rendered = new Map(
+    [...fold.charter.audiences.keys()].map((audience) => {
+      return [audience, renderViews(source, { audience, cache: viewCache(audience) })] as const;
+    }),
+  );
+  const made = manifests(fold, new Map([...rendered].map(([audience, files]) => [audience, hashesOf(files)])));
   const edited: WrittenViews['edited'][number][] = [];
-  for (const audience of fold.charter.audiences.keys()) {
-    const cache = viewCache(audience);
-    const written = await writeViewFiles(home, { audience, files: renderViews(source, { audience, cache }) });
+  for (const [audience, files] of rendered) {
+    const manifest = made?.get(audience);
+    // What may not be signed now is not left standing either: it would be the word of before on files of now.
+    if (manifest === undefined) removeViewFile(home, { audience, name: manifestName });
+    // Last, so that it never speaks of files that are still to come.
+    const all = new Map<string, string>(manifest === undefined ? files : [...files, [manifestName, manifest]]);
+    const written = await writeViewFiles(home, { audience, files: all });
     edited.push(...written.edited);
   }
   return edited;
+}
+
+function hashesOf(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...files].map(([name, text]) => [name, sha256Hex(text)]));
 }
 
 function reportEdits(edited: WrittenViews['edited'], log: Logger | undefined): void {

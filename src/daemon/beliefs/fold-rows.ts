@@ -6,6 +6,7 @@ import type { Line } from '../../core/line.ts';
 import type { StateDatabase } from '../../store/database/database.ts';
 import type { AlarmRow, EventRow, LineRow, RecordRow } from '../../store/database/database-rows.ts';
 import type { HeldLogs } from './heads-keeper.ts';
+import type { LogBook } from './log-book.ts';
 
 /** Row of an event. Everything but id, body and subject is display of what the fold decided. */
 export function eventRow(view: EventView): EventRow {
@@ -90,4 +91,14 @@ export function logsIn(database: StateDatabase): HeldLogs {
     tip: (log) => (tips[log] === undefined ? undefined : { ...tips[log], oid: oids.get(log) ?? '' }),
     linkAt: (log, seq) => database.linesOfLog(log, { from: seq, limit: 1 })[0]?.link,
   };
+}
+
+/** Last usable line of every log of the book. */
+export function tipsIn(book: Pick<LogBook, 'logs' | 'head'>): StoredTips {
+  return Object.fromEntries(
+    book.logs().flatMap((log) => {
+      const head = book.head(log);
+      return head === undefined ? [] : [[log, { seq: head.seq, link: head.link }]];
+    }),
+  );
 }

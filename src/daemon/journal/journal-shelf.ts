@@ -17,6 +17,8 @@ export interface ShelfOptions {
   readonly repository: Repository;
   /** Whether the charter names a host. */
   readonly isEnrolled: (host: string) => boolean;
+  /** Told when the newest line of a journal is another one. */
+  readonly onLine?: (host: string) => void;
 }
 
 export interface JournalShelf {
@@ -40,7 +42,7 @@ export interface JournalShelf {
 const linesRead = 64;
 const fineLinesRead: number = statementsKeptMax / 4;
 
-export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions): JournalShelf {
+export function openShelf({ home, host, repository, isEnrolled, onLine }: ShelfOptions): JournalShelf {
   const divergences = createDivergences();
   const tips = new Map<string, ViewTip>();
   const newestLines = new Map<string, ViewLine>();
@@ -60,6 +62,7 @@ export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions):
     }
     if (name === host) published = newest;
     damaged.delete(name);
+    onLine?.(name);
   };
   const readOne = async (name: string): Promise<void> => {
     try {
@@ -83,6 +86,8 @@ export function openShelf({ home, host, repository, isEnrolled }: ShelfOptions):
     // Those of hosts that the charter does not name now too: once it does, the next line is built on what is here.
     for (const name of listViews(repository).keys()) await readOne(name);
     isLoaded = true;
+    // Of a mesh without journals somebody hears too that they were read.
+    onLine?.(host);
   };
   return {
     load: () => {

@@ -45,6 +45,8 @@ export interface Purger {
 
 export interface PurgerOptions {
   readonly lock: HomeLock;
+  /** Slug of this host. */
+  readonly host: string;
   readonly repository: Repository;
   readonly meshId: string;
   readonly trust: () => TrustState;
@@ -71,6 +73,8 @@ export function createPurger(options: PurgerOptions): Purger {
     try {
       await purgeHome(options, progress);
       fault = undefined;
+      // Nothing was signed of the views while bodies were in this home.
+      beliefs.touchManifests(options.host);
     } catch (error) {
       if (!isOperatingError(error)) throw error;
       if (fault?.message !== error.message) log?.error({ err: error }, 'a purge is not finished');

@@ -22,7 +22,8 @@ export async function readIndex(engine: Engine, { audience = 'operator' }: Param
   }
   const { beliefs, home } = engine;
   await beliefs.settle();
-  if (!viewsStand(home, audience)) {
+  const isSigned = engine.purger.isDone() && beliefs.headsFault() === undefined;
+  if (!viewsStand(home, audience, isSigned)) {
     beliefs.touchFiles();
     await beliefs.settle();
   }

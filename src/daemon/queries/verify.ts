@@ -8,6 +8,7 @@ import { listViews } from '../../store/git/refs.ts';
 import { checkPlainCopy } from '../../store/logs/plain-copies.ts';
 import type { Problem } from '../../store/problem.ts';
 import { viewFileState } from '../../store/view-files.ts';
+import { manifestName } from '../../core/manifest.ts';
 import { viewNames } from '../../core/views/render.ts';
 import type { VerifyJson } from '../api/api-types.ts';
 import { commitsOnDisk } from '../beliefs/commits-on-disk.ts';
@@ -146,9 +147,10 @@ function checkRows(
 
 function checkViews(engine: Engine): Problem[] {
   return [...engine.charter().audiences.keys()].flatMap((audience) =>
-    viewNames.flatMap((name) => {
+    [...viewNames, manifestName].flatMap((name) => {
       const state = viewFileState(engine.home, audience, name);
-      if (state === 'as written') return [];
+      // What may not be signed now has no manifest.
+      if (state === 'as written' || (name === manifestName && state === 'missing')) return [];
       return [
         {
           file: `views/${audience}/${name}`,

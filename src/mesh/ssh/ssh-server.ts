@@ -2,6 +2,7 @@
  * The embedded ssh server. Sockets are accepted here and handed to ssh2, so that limits, the login timer and TCP_NODELAY
  * hold from the first byte: ssh2 itself reports a connection only after the client's greeting, and times nothing out.
  */
+import { randomInt } from 'node:crypto';
 import { createServer, isIPv6, type Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ssh2, { type Connection } from 'ssh2';
@@ -61,6 +62,8 @@ export interface SshServerOptions {
   readonly onServeBack?: (host: string, channel: Duplex) => void;
   /** While it is closed no pack is served: objects are being dropped. */
   readonly gate?: ObjectGate;
+  /** Draws one of so many, from 0, for tests; at random if not given. */
+  readonly lot?: (count: number) => number;
   /** Login timer, for tests; default 10 s. */
   readonly loginGraceMs?: number;
   /** How long a connection may have no session, and a session no command, for tests; default 5 min and 10 s. */
@@ -90,6 +93,8 @@ export interface SshServer {
 }
 
 interface Guest {
+  /** In `Door.guests`. */
+  readonly key: string;
   readonly socket: Duplex;
   readonly address: string;
   /** By a socket, over a channel to a peer that we dialled, or through a plain sshd. */
@@ -105,6 +110,8 @@ interface Door {
   readonly options: SshServerOptions;
   /** By remote address and port: how ssh2's connection finds its socket. */
   readonly guests: Map<string, Guest>;
+  /** By host, the network that it last logged in from. */
+  readonly places: Map<string, string>;
   readonly children: Set<ServedPack>;
   readonly watchers: Watchers;
   readonly pace: Pace;
@@ -118,7 +125,14 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
   const onFault = (error: unknown): void =>
     options.onNote?.({ code: 'HEADS', address: '', detail: printable(String(error)) });
   const watchers = createWatchers(options.heads, onFault, options.news);
-  const door: Door = { options, guests: new Map(), children: new Set(), watchers, pace: createPace() };
+  const door: Door = {
+    options,
+    guests: new Map(),
+    places: new Map(),
+    children: new Set(),
+    watchers,
+    pace: createPace(),
+  };
   const ssh = new ssh2.Server(
     {
       hostKeys: [options.hostKey],
@@ -137,7 +151,7 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     const port = (channels += 1);
     // How ssh2's connection finds its guest. A socket has such members already, that can only be read.
     Object.defineProperties(stream, { remoteAddress: { value: address }, remotePort: { value: port } });
-    if (way === 'pipe' && isCrowded(door, address)) return void stream.destroy();
+    if (way === 'pipe' && !makeRoom(door, address)) return void stream.destroy();
     admit(door, stream, { address, port, way });
     ssh.injectSocket(stream as unknown as Socket);
   };
@@ -182,7 +196,7 @@ function admitSocket(door: Door, socket: Socket): boolean {
     socket.destroy();
     return false;
   }
-  if (isCrowded(door, address)) {
+  if (!makeRoom(door, address)) {
     socket.destroy();
     return false;
   }
@@ -190,14 +204,32 @@ function admitSocket(door: Door, socket: Socket): boolean {
   return true;
 }
 
-/** Whether so many have not logged in, in all or from there, that nobody more is let in from there. */
-function isCrowded(door: Door, address: string): boolean {
+/**
+ * Whether somebody more is let in from there. Too many from one place: no. Too many in all: one of them, drawn by lot, has to
+ * go, so that whoever holds connections open keeps nobody out; to have every newcomer drawn, a flood has to bring dozens more
+ * within the time of one login. A place that a host logged in from is neither counted nor drawn.
+ */
+function makeRoom(door: Door, address: string): boolean {
   const strangers = [...door.guests.values()].filter(({ host, way }) => host === undefined && way !== 'channel');
   const place = networkOf(address);
-  const fromHere = strangers.filter((guest) => networkOf(guest.address) === place).length;
-  const crowded = strangers.length >= sshConnectionsMax || fromHere >= sshConnectionsPerAddressMax;
-  if (crowded) note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections that have not logged in');
-  return crowded;
+  if (strangers.filter((guest) => networkOf(guest.address) === place).length >= sshConnectionsPerAddressMax) {
+    note(door, { address }, 'TOO_MANY_CONNECTIONS', 'too many connections from there that have not logged in');
+    return false;
+  }
+  const known = new Set(door.places.values());
+  const drawn = strangers.filter((guest) => !known.has(networkOf(guest.address)));
+  if (known.has(place) || drawn.length < sshConnectionsMax) return true;
+  const one = drawn[(door.options.lot ?? randomInt)(drawn.length)];
+  if (one === undefined) return false;
+  note(door, one, 'TOO_MANY_CONNECTIONS', 'ended to make room: too many connections that have not logged in');
+  dismiss(door, one);
+  return true;
+}
+
+/** Its place is free at once; that the socket has closed is told later. */
+function dismiss(door: Door, guest: Guest): void {
+  door.guests.delete(guest.key);
+  guest.socket.destroy();
 }
 
 /** Whoever has one IPv6 address has the whole /64, as a rule: it counts as one place. Pure. */
@@ -214,8 +246,8 @@ function admit(
   socket: Duplex,
   from: { readonly address: string; readonly port: number; readonly way: Guest['way'] },
 ): void {
-  const guest: Guest = { socket, address: from.address, way: from.way, timer: undefined };
   const key = guestKey(from.address, from.port);
+  const guest: Guest = { key, socket, address: from.address, way: from.way, timer: undefined };
   guest.timer = setTimeout(() => {
     note(door, guest, 'LOGIN_TIMEOUT', 'not logged in in time');
     socket.destroy();
@@ -223,7 +255,8 @@ function admit(
   door.guests.set(key, guest);
   socket.once('close', () => {
     clearTimeout(guest.timer);
-    door.guests.delete(key);
+    // Its port may be somebody else's by now.
+    if (door.guests.get(key) === guest) door.guests.delete(key);
   });
   // ssh2 answers every packet at once and heeds no backlog: a peer that asks and never reads must not fill our memory.
   socket.on('data', () => {
@@ -284,8 +317,9 @@ function isGone(error: Error): boolean {
   return ['ECONNRESET', 'EPIPE'].includes(systemCode(error));
 }
 
-function expel({ guests, options }: Door): void {
+function expel({ guests, options, places }: Door): void {
   const hosts = options.charterHosts();
+  for (const name of places.keys()) if (hosts.get(name)?.status !== 'active') places.delete(name);
   for (const { host, socket } of guests.values())
     if (host !== undefined && refusalOf(hosts, host) !== undefined) socket.destroy();
 }
@@ -296,6 +330,7 @@ function logIn(door: Door, guest: Guest, host: CharterHost): void {
   // The oldest is most likely dead: a peer keeps one connection and leaves the others when it restarts.
   if (same.length >= sshConnectionsPerHostMax) same[0]?.socket.destroy();
   guest.host = host;
+  if (guest.way !== 'channel') door.places.set(host.name, networkOf(guest.address));
 }
 
 /** A peer whose fetch is cut asks again. */

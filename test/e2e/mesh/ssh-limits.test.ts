@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import type { Client, ClientChannel } from 'ssh2';
+import type { Client, ClientChannel, ConnectConfig } from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import { printFetchRequest } from '../../../src/mesh/fetch/fetch-v2.ts';
 import type { SshServer } from '../../../src/mesh/ssh/ssh-server.ts';
@@ -15,8 +15,10 @@ const graceMs = 3_000;
 
 const serve = (): Promise<Door> => serveAlpha({ loginGraceMs: graceMs });
 
-function open(server: SshServer): Socket {
-  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+/** `from`: an address of this machine's own, to stand for another network. */
+function open(server: SshServer, from?: string): Socket {
+  const place = { port: server.port, host: '127.0.0.1', ...(from === undefined ? {} : { localAddress: from }) };
+  const socket = connect(place).on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
   return socket.resume();
 }
@@ -81,6 +83,61 @@ test('a fifth connection from one address that has not logged in is closed at on
   ]);
   expect(await (await exec(await logIn(server), 'memd heads')).setEncoding('utf8').toArray()).toEqual(['heads\n']);
 });
+
+/** Every address of 127.0.0.0/8 is this machine's on Linux. */
+const networks = Array.from({ length: 9 }, (_, n) => `127.0.7.${n + 1}`);
+
+/** 32 connections that say nothing, four from each of eight networks. */
+async function fill(server: SshServer): Promise<readonly Socket[]> {
+  const sockets = networks.slice(0, 8).flatMap((from) => [1, 2, 3, 4].map(() => open(server, from)));
+  await until(() => server.connections() === 32);
+  return sockets;
+}
+
+const isIn = async (server: SshServer, options: ConnectConfig = {}): Promise<boolean> =>
+  logIn(server, options).then(
+    () => true,
+    () => false,
+  );
+
+test.runIf(process.platform === 'linux')(
+  'strangers who hold every place keep nobody out: one of them, drawn by lot, goes, and the others stay',
+  async () => {
+    const { server, notes } = await serveAlpha({ loginGraceMs: 60_000, lot: (count) => count - 3 });
+    const sockets = await fill(server);
+    const drawn = closed(sockets[29] as Socket);
+    expect(await isIn(server)).toBe(true);
+    await drawn;
+    expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+    expect(server.connections()).toBe(32);
+    expect(notes.map(({ code, address }) => `${code} ${address}`)).toEqual(['TOO_MANY_CONNECTIONS 127.0.7.8']);
+  },
+);
+
+/** Whatever is ended comes again at once, so that the places are never free. `pauseMs`: how long that takes. */
+function flood(server: SshServer, pauseMs: number): void {
+  let isOver = false;
+  const again = (from: string): void => {
+    if (isOver) return;
+    open(server, from).once('close', () => setTimeout(() => again(from), pauseMs));
+  };
+  for (const from of networks.slice(0, 8)) for (let n = 0; n < 5; n += 1) again(from);
+  onTestFinished(() => void (isOver = true));
+}
+
+test.runIf(process.platform === 'linux')(
+  'under a flood that fills every place again and again a host gets in after a few tries, and from then on at the first',
+  async () => {
+    const { server } = await serveAlpha({ loginGraceMs: 60_000 });
+    flood(server, 100);
+    await until(() => server.connections() >= 32);
+    const here = { localAddress: networks[8] } as ConnectConfig;
+    let tries = 1;
+    while (!(await isIn(server, here)) && tries < 20) tries += 1;
+    expect(tries).toBeLessThan(20);
+    for (let n = 0; n < 5; n += 1) expect(await isIn(server, here), `login ${n} from the same place`).toBe(true);
+  },
+);
 
 test('a logged-in connection is not counted among strangers, and is not timed out', async () => {
   const { server } = await serve();

@@ -2,6 +2,7 @@
 
 import { deflateSync } from 'node:zlib';
 import { sha1Hex } from '../../crypto/hash.ts';
+import { releaseBuffer } from '../buffers.ts';
 
 /** The kinds of object that this program writes and reads. */
 export type ObjectType = 'blob' | 'tree' | 'commit';
@@ -22,11 +23,17 @@ export function isOid(text: string): boolean {
 
 /** Id of an object with this content. Pure. */
 export function objectId(type: string, content: Uint8Array): string {
-  return sha1Hex(withHeader(type, content));
+  const full = withHeader(type, content);
+  const oid = sha1Hex(full);
+  releaseBuffer(full);
+  return oid;
 }
 
 function withHeader(type: string, content: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`${type} ${content.length}\0`, 'latin1'), content]);
+  const header = `${type} ${content.length}\0`;
+  const full = Buffer.allocUnsafeSlow(header.length + content.length);
+  full.set(content, full.write(header, 'latin1'));
+  return full;
 }
 
 /** Encodes an object; zlib level 1, since repacking compresses again later and an append should not wait. Pure. */

@@ -7,6 +7,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
+import { releaseBuffer } from '../buffers.ts';
 import { startChild, type RunningChild, failedChild } from '../child.ts';
 import { diskError, isOperatingError, systemCode, type OperatingError } from '../errors.ts';
 import { isOid, objectId, type ObjectType } from './object-id.ts';
@@ -158,37 +159,39 @@ interface ByteSource {
   bytes(count: number): Promise<Buffer>;
 }
 
-/** Pulls lines and exact byte counts out of a child's stdout. Rejects when the child ends first. */
+/**
+ * Pulls lines and exact byte counts out of a child's stdout, and gives each piece of it back as soon as it is used up.
+ * Rejects when the child ends first.
+ */
 function byteSource(child: RunningChild, args: readonly string[]): ByteSource {
   const iterator = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let held: Buffer = Buffer.alloc(0);
-  const more = async (): Promise<Buffer> => {
+  let piece: Buffer = Buffer.alloc(0);
+  let at = 0;
+  const more = async (): Promise<void> => {
     const next = await iterator.next();
-    if (next.done !== true) return next.value;
-    throw failedChild({ command: 'git', args }, await child.done);
+    if (next.done === true) throw failedChild({ command: 'git', args }, await child.done);
+    releaseBuffer(piece);
+    [piece, at] = [next.value, 0];
   };
   return {
     async line() {
-      let end = held.indexOf(0x0a);
-      while (end < 0) {
-        held = Buffer.concat([held, await more()]);
-        end = held.indexOf(0x0a);
+      let line = '';
+      for (;;) {
+        const end = piece.indexOf(0x0a, at);
+        line += piece.toString('latin1', at, end < 0 ? piece.length : end);
+        at = end + 1;
+        if (end >= 0) return line;
+        await more();
       }
-      const line = held.toString('latin1', 0, end);
-      held = held.subarray(end + 1);
-      return line;
     },
     async bytes(count) {
-      const parts: Buffer[] = [held];
-      let bytes = held.length;
-      while (bytes < count) {
-        const chunk = await more();
-        parts.push(chunk);
-        bytes += chunk.length;
+      const all = Buffer.allocUnsafeSlow(count);
+      for (let filled = 0; ;) {
+        const taken = piece.copy(all, filled, at, at + count - filled);
+        [filled, at] = [filled + taken, at + taken];
+        if (filled === count) return all;
+        await more();
       }
-      const all = parts.length === 1 ? held : Buffer.concat(parts, bytes);
-      held = all.subarray(count);
-      return all.subarray(0, count);
     },
   };
 }

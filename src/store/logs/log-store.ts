@@ -4,6 +4,7 @@
  * and `openLogWriter`.
  */
 
+import { releaseBuffer } from '../buffers.ts';
 import { openReader } from '../git/reader.ts';
 import { listLogs, logRef, readRef } from '../git/refs.ts';
 import type { Repository } from '../git/repository.ts';
@@ -73,7 +74,10 @@ export async function* streamLog(
     if (!layout.ok) throw logError(host, layout);
     for await (const part of readSegments(reader, layout.value)) {
       if (part.ok) {
-        yield part.value.lines;
+        const { lines, content } = part.value;
+        yield lines;
+        // Lines that are not text are parts of it.
+        if (lines.every((line) => typeof line === 'string')) releaseBuffer(content);
         continue;
       }
       if (part.before !== undefined) yield part.before;

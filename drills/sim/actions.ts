@@ -1,5 +1,6 @@
 /** The actions of a plan, done to hosts that are there. What cannot be done then is left out. */
 import { createRandom } from '../../test/lib/random.ts';
+import { eventView } from '../../src/core/fold/fold.ts';
 import { skeletonOf } from '../../src/core/fold/skeleton.ts';
 import { decide, hostNames, meshId, type Decision } from './charter.ts';
 import { announce } from './announce.ts';
@@ -93,10 +94,11 @@ function drawDecision(
       return isIt || last === undefined ? undefined : { kind: what, name, pin: { seq: last.seq, link: last.link } };
     }
     case 'purge': {
-      const nodes = [...memory.fold.nodes.values()].filter(({ body }) => body !== null && body.mesh === meshId);
+      const nodes = [...memory.fold.nodes.values()].filter(({ said }) => said?.mesh === meshId);
       const node = nodes[random.below(nodes.length)];
-      if (node === undefined || node.body === null || charter.purges.has(node.id)) return undefined;
-      return { kind: what, target: skeletonOf(node.body, node.level) };
+      const body = node === undefined ? null : eventView(memory.fold, node.id)?.body;
+      if (node === undefined || !body || charter.purges.has(node.id)) return undefined;
+      return { kind: what, target: skeletonOf(body, node.level) };
     }
   }
 }

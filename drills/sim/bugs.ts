@@ -2,6 +2,7 @@
  * Planted bugs: wrong versions of single parts, put in at the ports of the simulator. A simulator that does not find them
  * finds nothing. None of them is in the program.
  */
+import { eventView } from '../../src/core/fold/fold.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import { recordKey } from '../../src/core/fold/state.ts';
 import type { Bug, Memory, Said, SimHost } from './types.ts';
@@ -62,7 +63,7 @@ function serveLatest(host: SimHost, said: Map<string, Said>): void {
 /** The order in which a host's logs came to it. */
 function serveFirstSeen(host: SimHost, said: Map<string, Said>): void {
   for (const [key, { status, served }] of said) {
-    const shown = served === null ? undefined : host.memory?.fold.nodes.get(served);
+    const shown = served === null ? undefined : host.memory && eventView(host.memory.fold, served);
     if (status !== 'served' || shown?.level !== 'unsigned') continue;
     const first = claimsOn(host, key).find(
       ({ id, body, auth }) => auth === null && body?.value === shown.body?.value && id !== '',

@@ -1,5 +1,5 @@
 /** What must hold at every step, whatever happens. Judged from what really happened, not from what hosts think. */
-import { readState } from '../../src/core/fold/fold.ts';
+import { eventView, readState } from '../../src/core/fold/fold.ts';
 import { parseLine } from '../../src/core/line.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import type { Effect } from '../../src/core/sync/vocabulary.ts';
@@ -76,10 +76,10 @@ function checkSignedTruth(
 ): void {
   if (fresh.some(({ auth, body }) => auth !== null && !isForgedApproval(auth, body))) return;
   for (const [key, { served }] of before) {
-    const was = served === null ? undefined : memory.fold.nodes.get(served);
+    const was = served === null ? undefined : eventView(memory.fold, served);
     if (was?.level !== 'signed') continue;
     const now = memory.answers.get(key)?.served;
-    const is = now === null || now === undefined ? undefined : memory.fold.nodes.get(now);
+    const is = now === null || now === undefined ? undefined : eventView(memory.fold, now);
     const same = is?.level === 'signed' && valueOf(is.body) === valueOf(was.body);
     require(same, () => `signed truth: unsigned lines changed what ${host.node} serves on ${key}`);
   }

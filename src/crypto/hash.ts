@@ -6,6 +6,11 @@ export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
 }
 
+/** The same as 32 units below 256: half of the room where millions of digests are kept to be compared. Pure. */
+export function sha256Units(data: string): string {
+  return hash('sha256', data, 'binary');
+}
+
 /** sha256 of bytes or of the UTF-8 form of a string: 32 bytes. Pure. */
 export function sha256(data: string | Uint8Array): Uint8Array {
   return hash('sha256', data, 'buffer');

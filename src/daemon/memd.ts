@@ -96,7 +96,7 @@ export async function startMemd(options: MemdOptions): Promise<Memd> {
     engine.targets.start();
     const rest = (): void => {
       if (ends.length === 0) return;
-      const quiet = keepQuiet();
+      const quiet = keepQuiet({ pack: engine.beliefs.pack });
       engine.beliefs.onChanged(quiet.stir);
       ends.push(() => Promise.resolve(quiet.close()));
     };

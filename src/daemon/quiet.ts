@@ -12,23 +12,39 @@ export interface Quiet {
   readonly close: () => void;
 }
 
-/** Begins as a stir does. `favour` is told what counts from now on. */
-export function keepQuiet(favour: (what: 'memory' | 'speed') => void = favourInV8): Quiet {
+export interface QuietWork {
+  /** Makes what is held smaller, step by step; false when nothing is left to do. */
+  readonly pack?: () => boolean;
+  /** Is told what counts from now on. */
+  readonly favour?: (what: 'memory' | 'speed') => void;
+}
+
+/** Begins as a stir does. */
+export function keepQuiet({ pack = () => false, favour = favourInV8 }: QuietWork = {}): Quiet {
   let timer: NodeJS.Timeout | undefined;
+  let step: NodeJS.Immediate | undefined;
   let small = false;
   const become = (next: boolean): void => {
     if (next !== small) favour(next ? 'memory' : 'speed');
     small = next;
   };
+  const shrink = (): void => {
+    if (pack()) step = setImmediate(shrink);
+    else become(true);
+  };
   const stir = (): void => {
     become(false);
-    if (timer === undefined) timer = setTimeout(() => become(true), quietAfterMs).unref();
+    clearImmediate(step);
+    if (timer === undefined) timer = setTimeout(shrink, quietAfterMs).unref();
     else timer.refresh();
   };
   stir();
   return {
     stir,
-    close: () => clearTimeout(timer),
+    close() {
+      clearTimeout(timer);
+      clearImmediate(step);
+    },
   };
 }
 

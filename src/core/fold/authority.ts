@@ -52,8 +52,8 @@ function stretchIn(delegation: CharterDelegation, span: HostKeySpan): Stretch | 
 /** True iff a delegation covers what stands at this place of the log, as an unsigned line of the log's own host. Pure. */
 export function isDelegated({ stretches }: Authority, node: EventNode, { log, seq }: Carrier): boolean {
   const own = stretches.get(log);
-  if (own === undefined || node.body === null) return false;
-  const { kind } = node.body;
+  if (own === undefined || node.said === null) return false;
+  const { kind } = node.said;
   return own.some(
     ({ from, upto, subjects, kinds }) =>
       seq >= from && seq <= upto && kinds.includes(kind) && scopeCovers(subjects, node.subject),

@@ -35,8 +35,8 @@ function isNamed({ namedBy, citedBy }: EventNode): boolean {
 }
 
 /** What the body or skeleton names, what was taken out of it included: otherwise the order of arrival would matter. */
-function referencesOf({ nodes }: Fold, { body, purge, targets, basis }: EventNode): readonly EventNode[] {
-  if (body === null) return [];
+function referencesOf({ nodes }: Fold, { said, purge, targets, basis }: EventNode): readonly EventNode[] {
+  if (said === null) return [];
   if (purge === null) return [...targets, ...basis];
   return [...purge.target.supersedes, ...purge.target.basis].flatMap((id) => nodes.get(id) ?? []);
 }

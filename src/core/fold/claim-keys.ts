@@ -1,15 +1,16 @@
 /** Keys of claims: when two claims of a subject say the same. Source: docs/fold.md R4.1. */
-import { sha256Hex } from '../../crypto/hash.ts';
+import { sha256Hex, sha256Units } from '../../crypto/hash.ts';
 import type { Body } from '../event.ts';
 import { grown } from '../kept.ts';
-import type { ClaimKeys, KeyNumber } from './node.ts';
+import type { ClaimKeys, SubjectEvents } from './node.ts';
+import type { Bodies } from './said.ts';
 
 /** Of a subject without claims. */
 export function emptyKeys(): ClaimKeys {
-  return { count: 0, few: noKeys, many: null, byDigest: null };
+  return { marks: noMarks, byMark: null, byDigest: null };
 }
 
-const noKeys: readonly KeyNumber[] = [];
+const noMarks: readonly string[] = [];
 
 /**
  * Key of a claim as R4.1 writes it: JCS of the class's sort of claims, polarity, and the value, or else the content with
@@ -21,23 +22,28 @@ export function claimKey(claims: 'fact' | 'rule' | null, body: Body): string {
 
 /**
  * Number of the key of a claim within its subject: equal iff the keys are equal. The class is the same for a whole
- * subject, so it is left out, and the text is looked up as it stands in the body: no copy of it is made or kept.
+ * subject, so it is left out.
  */
 export function keyNumber(keys: ClaimKeys, body: Body): number {
   const part = comparablePart(body);
-  const place = (part.polarity === 'absent' ? 2 : 0) + (part.sort === 'c' ? 1 : 0);
-  const known = knownNumber(keys, place, part.text);
-  if (known !== undefined) return known;
-  const { byDigest } = keys;
-  const number = byDigest === null ? nextNumber(keys) : numberOfDigest(keys, byDigest, digestOf(part));
-  remember(keys, { place, text: part.text, number });
+  const mark = markOf(part);
+  const known = keys.byMark === null ? keys.marks.indexOf(mark) : keys.byMark.get(mark);
+  if (known !== undefined && known !== -1) return known;
+  const digest = keys.byDigest === null ? null : digestOf(part);
+  const number = (digest === null ? undefined : keys.byDigest?.get(digest)) ?? keys.marks.length;
+  remember(keys, number, mark);
+  if (digest !== null) keys.byDigest?.set(digest, number);
   return number;
 }
 
 /** The same for a purged claim, of which the digest of a skeleton is all that is left. */
-export function purgedKeyNumber(keys: ClaimKeys, digest: string): number {
-  keys.byDigest ??= digestsOf(keys);
-  return numberOfDigest(keys, keys.byDigest, digest);
+export function purgedKeyNumber(bodies: Bodies, subject: SubjectEvents, digest: string): number {
+  const { keys } = subject;
+  keys.byDigest ??= digestsOf(bodies, subject);
+  const number = keys.byDigest.get(digest) ?? keys.marks.length;
+  if (number === keys.marks.length) remember(keys, number, unknownMark);
+  keys.byDigest.set(digest, number);
+  return number;
 }
 
 interface ComparablePart {
@@ -45,14 +51,6 @@ interface ComparablePart {
   readonly sort: 'v' | 'c';
   readonly text: string;
 }
-
-/** In the order of `KeyNumber.place`. */
-const places: readonly Omit<ComparablePart, 'text'>[] = [
-  { polarity: 'exists', sort: 'v' },
-  { polarity: 'exists', sort: 'c' },
-  { polarity: 'absent', sort: 'v' },
-  { polarity: 'absent', sort: 'c' },
-];
 
 function keyText(claims: 'fact' | 'rule' | null, { polarity, sort, text }: ComparablePart): string {
   // An array of strings has only one JSON form, so this is JCS.
@@ -62,42 +60,25 @@ function keyText(claims: 'fact' | 'rule' | null, { polarity, sort, text }: Compa
 /** Keys up to which a subject has no map: at more of them looking through all would be slower. */
 const fewKeysMax = 8;
 
-function knownNumber({ few, many }: ClaimKeys, place: number, text: string): number | undefined {
-  for (const key of few) if (key.place === place && key.text === text) return key.number;
-  return many?.[place]?.get(text);
+/** Of a key whose text is gone. No other mark is empty. */
+const unknownMark = '';
+
+/** Equal iff what is compared is. A digest, so that no text stays because of its key. */
+function markOf({ polarity, sort, text }: ComparablePart): string {
+  return sha256Units(`${polarity} ${sort} ${text}`);
 }
 
-function remember(keys: ClaimKeys, key: KeyNumber): void {
-  if (keys.few.length < fewKeysMax) {
-    keys.few = grown(keys.few, key);
-    return;
-  }
-  keys.many ??= [];
-  const numbers = keys.many[key.place] ?? new Map<string, number>();
-  keys.many[key.place] = numbers.set(key.text, key.number);
+function remember(keys: ClaimKeys, number: number, mark: string): void {
+  if (number < keys.marks.length) (keys.marks as string[])[number] = mark;
+  else keys.marks = grown(keys.marks, mark);
+  if (keys.byMark !== null) keys.byMark.set(mark, number);
+  else if (keys.marks.length > fewKeysMax) keys.byMark = new Map(keys.marks.map((one, at) => [one, at]));
 }
 
-function nextNumber(keys: ClaimKeys): number {
-  keys.count += 1;
-  return keys.count - 1;
-}
-
-function numberOfDigest(keys: ClaimKeys, byDigest: Map<string, number>, digest: string): number {
-  const number = byDigest.get(digest) ?? nextNumber(keys);
-  byDigest.set(digest, number);
-  return number;
-}
-
-function digestsOf({ few, many }: ClaimKeys): Map<string, number> {
-  const rest = (many ?? []).flatMap((numbers, place) =>
-    [...(numbers ?? [])].map(([text, number]): KeyNumber => ({ place, text, number })),
-  );
-  return new Map([...few, ...rest].map(({ place, text, number }) => [digestAt(place, text), number]));
-}
-
-function digestAt(place: number, text: string): string {
-  const { polarity, sort } = places[place] ?? { polarity: 'exists', sort: 'v' };
-  return digestOf({ polarity, sort, text });
+/** By the digest that a skeleton has of it, the number of every claim that has one. */
+function digestsOf(bodies: Bodies, { events }: SubjectEvents): Map<string, number> {
+  const numbered = events.filter(({ key, words }) => key !== -1 && words !== -1);
+  return new Map(numbered.map(({ key, words }) => [digestOf(comparablePart(bodies.read(words))), key]));
 }
 
 /** As skeletons have it: without the class, which is the same for the whole subject. */

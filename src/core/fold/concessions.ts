@@ -125,5 +125,5 @@ function walk(
 }
 
 function hostOf(node: EventNode): string {
-  return node.body?.host ?? '';
+  return node.said?.host ?? '';
 }

@@ -65,15 +65,15 @@ function isAttempt(from: EventNode, to: EventNode): boolean {
 function bearUnsigned(from: EventNode, candidates: Edge[]): void {
   for (const to of from.targets) {
     if (to.subject !== from.subject || rankOf(to) > rankOf(from) || !mayBear(from, to)) continue;
-    if (to.body?.host === from.body?.host) putInEffect(from, to);
+    if (to.said?.host === from.said?.host) putInEffect(from, to);
     else candidates.push({ from, to });
   }
 }
 
 /** True iff the kinds allow the edge and its source takes part. The target need only be known. */
 function mayBear(from: EventNode, to: EventNode): boolean {
-  if (from.body === null || to.body === null || !takesPart(from)) return false;
-  return kindsAllow(from.body.kind, to.body.kind);
+  if (from.said === null || to.said === null || !takesPart(from)) return false;
+  return kindsAllow(from.said.kind, to.said.kind);
 }
 
 function kindsAllow(from: Kind, to: Kind): boolean {

@@ -5,11 +5,11 @@
  * Whether a claim T is undisputed does not depend on who revises it: an eligible reviser reaches T by its own edge. So
  * the verdict is per target, targets first (ids are hashes, so supersession has no cycles).
  */
-import { audienceOf, type Body } from '../event.ts';
 import { audienceClosure, type Charter } from '../trust/charter.ts';
 import { putInEffect, type Edge } from './edges-pass-one.ts';
 import { isClaim, takesPart, withNode, type EventNode, type SubjectEvents } from './node.ts';
 import { reachOf } from './reach.ts';
+import type { Said } from './said.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 /** Puts the revisions of a subject in effect and returns them. Pass 1 must be done. */
@@ -45,8 +45,8 @@ function revise(from: EventNode, to: EventNode): Edge {
 
 /** Every condition of pass 2 but *stands* and *undisputed*. */
 function isEligible(charter: Charter, { from, to }: Edge, withdrawals: Withdrawals): boolean {
-  if (from.body === null || to.body === null || !isClaim(from) || !isClaim(to) || !takesPart(to)) return false;
-  if (!scopeIncludes(from.scope, to.scope) || !reachesAudience(charter, from.body, to.body)) return false;
+  if (from.said === null || to.said === null || !isClaim(from) || !isClaim(to) || !takesPart(to)) return false;
+  if (!scopeIncludes(from.scope, to.scope) || !reachesAudience(charter, from.said, to.said)) return false;
   return !withdrawals.parksAlone(from, from.scope);
 }
 
@@ -56,8 +56,8 @@ export function scopeIncludes(a: string, b: string): boolean {
 }
 
 /** Whoever is shown `to` is shown `from` too: otherwise the revision would leave its readers with nothing. */
-function reachesAudience(charter: Charter, from: Body, to: Body): boolean {
-  const [wider, narrower] = [audienceOf(from), audienceOf(to)];
+function reachesAudience(charter: Charter, from: Said, to: Said): boolean {
+  const [wider, narrower] = [from.audience, to.audience];
   return wider === narrower || audienceClosure(charter, narrower).has(wider);
 }
 

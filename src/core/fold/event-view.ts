@@ -10,10 +10,10 @@ import type { EventLine, EventView, SubjectRecord } from './state.ts';
 export function eventView(fold: Fold, id: string): EventView | undefined {
   const node = fold.nodes.get(id);
   if (node === undefined || !isSeen(node)) return undefined;
-  const { body, level, status, reason, place, purge, signers } = node;
+  const { words, level, status, reason, place, purge, signers } = node;
   return {
     id,
-    body: purge === null ? body : null,
+    body: words === -1 ? null : fold.bodies.read(words),
     subject: node.subject || null,
     level,
     status,

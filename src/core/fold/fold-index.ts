@@ -21,6 +21,7 @@ import {
   type SubjectEvents,
 } from './node.ts';
 import { purgedBody } from './purged-body.ts';
+import { saidOf, type Bodies, type Said } from './said.ts';
 import type { Observation } from './staleness.ts';
 import type { Alarm, ApprovalVerdict, Notice, StateCounts, SubjectRecord } from './state.ts';
 import type { SubjectOutcome } from './evaluate.ts';
@@ -44,6 +45,9 @@ export interface Fold {
   charter: Charter;
   trust: string;
   readonly ports: FoldPorts;
+  readonly bodies: Bodies;
+  /** By `saidOf`. */
+  readonly said: Map<string, Said>;
   readonly nodes: Map<string, EventNode>;
   readonly subjects: Map<string, SubjectEvents>;
   /** Links of the lines taken, per log: that of seq 1 first. */
@@ -95,7 +99,7 @@ export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined 
   links.push(line.link);
   fold.totals.lines += 1;
   const node = nodeOf(fold, line.id);
-  if (node.body === null) takeSaid(fold, node, line);
+  if (node.said === null) takeSaid(fold, node, line);
   if (node.carriers.length === 0) fold.totals.events += 1;
   addCarrier(node, carrierOf(fold, node, line));
   return node;
@@ -104,8 +108,10 @@ export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined 
 /** What is said of an event: by the skeleton of its purge whoever still shows it, else by its body, if there is one. */
 function takeSaid(fold: Fold, node: EventNode, line: VerifiedLine): void {
   if (fold.charter.purges.has(node.id)) takePurge(fold, node);
-  else if (line.body !== null) takeBody(fold, node, line.body);
-  else takeHeld(fold, node, line);
+  else if (line.body !== null) {
+    node.words = fold.bodies.keep(line.body);
+    takeBody(fold, node, line.body);
+  } else takeHeld(fold, node, line);
 }
 
 /** Puts the skeleton in the place of the body. */
@@ -146,7 +152,7 @@ export function rejudgeApprovals(fold: Fold, node: EventNode, changed: (signer: 
 
 function takeBody(fold: Fold, node: EventNode, body: Body): void {
   if (node.subject !== body.subject || node.family === null) joinSubject(fold, node, body.subject);
-  node.body = body;
+  node.said = saidOf(fold.said, body);
   node.scope = scopeOf(body);
   if (body.supersedes !== undefined)
     node.targets = body.supersedes.map((id) => link(nodeOf(fold, id), node, 'namedBy'));
@@ -202,6 +208,7 @@ function approvalOf(fold: Fold, node: EventNode, auth: Auth): Approval {
 
 function verdictOf(fold: Fold, node: EventNode, auth: Auth): ApprovalVerdict {
   // The body of a purged event is here or not, depending on the host: nowhere is an approval of it judged.
-  if (node.body === null || node.purge !== null) return 'unjudged';
-  return fold.ports.approve(fold.charter, auth, canonicalJson(node.body as unknown as JsonValue), node.subject);
+  if (node.words === -1) return 'unjudged';
+  const message = canonicalJson(fold.bodies.read(node.words) as unknown as JsonValue);
+  return fold.ports.approve(fold.charter, auth, message, node.subject);
 }

@@ -26,11 +26,13 @@ import { settleLevel } from './levels.ts';
 import { forgetAbove } from './lineage.ts';
 import { isClaimKind, type EventNode } from './node.ts';
 import { replaceOutcome } from './outcomes.ts';
+import { plainBodies, type Bodies } from './said.ts';
 import { lookAgain, observationsOf, takeObserve, type Observation } from './staleness.ts';
 import { rulesVersion, type State } from './state.ts';
 
 export { eventsOf, eventView, idsWithPrefix, namersOf, recordsOf, subjectsOf } from './event-view.ts';
 export type { Fold, FoldPorts } from './fold-index.ts';
+export type { Bodies } from './said.ts';
 
 /** A usable line (R0). The fold trusts log, seq, id and body of it, and judges the approval itself. */
 export type FoldLine = VerifiedLine;
@@ -54,12 +56,19 @@ const trustPorts: FoldPorts = portsWith(verifySshsig);
  * A fold of no lines under `charter`; `trust` is the trust hash that the root commits to. What the charter purged folds as
  * its skeleton from the beginning. Pure.
  */
-export function createFold(charter: Charter, trust: string, ports: FoldPorts = trustPorts): Fold {
+export function createFold(
+  charter: Charter,
+  trust: string,
+  ports: FoldPorts = trustPorts,
+  bodies: Bodies = plainBodies(),
+): Fold {
   const links = new Map<string, string[]>();
   const fold: Fold = {
     charter,
     trust,
     ports,
+    bodies,
+    said: new Map(),
     nodes: new Map(),
     subjects: new Map(),
     links,
@@ -187,9 +196,9 @@ function plantSkeletons(fold: Fold): void {
 
 function settleNode(fold: Fold, node: EventNode): void {
   settleLevel(fold.authority, node);
-  if (node.key !== -1 || node.family === null || node.body === null || !isClaimKind(node.body.kind)) return;
-  if (node.purge === null) node.key = keyNumber(node.family.keys, node.body);
-  else if (node.purge.target.key !== null) node.key = purgedKeyNumber(node.family.keys, node.purge.target.key);
+  if (node.key !== -1 || node.family === null || node.said === null || !isClaimKind(node.said.kind)) return;
+  if (node.purge === null) node.key = keyNumber(node.family.keys, fold.bodies.read(node.words));
+  else if (node.purge.target.key !== null) node.key = purgedKeyNumber(fold.bodies, node.family, node.purge.target.key);
 }
 
 /** The table of docs/fold.md, "What an input can affect", for lines. */

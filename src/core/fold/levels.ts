@@ -2,12 +2,12 @@
  * R0 and R1: what holds an event out, and what authority its lines prove. Level belongs to the id: the highest that any
  * usable line of it proves. Source: docs/fold.md R0, R1.
  */
-import { audienceOf, type Body } from '../event.ts';
 import type { Charter } from '../trust/charter.ts';
 import { scopeCovers } from '../trust/scope.ts';
 import { isDelegated, standingSigners, type Authority } from './authority.ts';
 import { isClaimKind, type Approval, type Carrier, type EventNode } from './node.ts';
 import { byPlace } from './order.ts';
+import type { Said } from './said.ts';
 import type { HeldReason } from './state.ts';
 
 /** The authority that an event carries, lowest first. */
@@ -55,11 +55,11 @@ export function isSignedFor(charter: Charter, node: EventNode, subject: string):
 /** What one line proves; undefined when it counts for nothing. A bad approval never falls back to unsigned. Pure. */
 function provenBy(authority: Authority, node: EventNode, carrier: Carrier): Level | undefined {
   const { approval, fault, log } = carrier;
-  if (node.body === null) return undefined;
+  if (node.said === null) return undefined;
   // Of a purged event some hosts hold the body and some a hole: the place of the line alone says the same on all.
   if (fault !== null && node.purge === null) return undefined;
   if (approval !== null) return isStanding(node, approval) ? 'signed' : undefined;
-  if (log !== node.body.host) return undefined;
+  if (log !== node.said.host) return undefined;
   return isDelegated(authority, node, carrier) ? 'delegated' : 'unsigned';
 }
 
@@ -75,9 +75,9 @@ function isBetter(carrier: Carrier, proven: Level, place: Carrier | null, level:
 }
 
 function heldReason(charter: Charter, node: EventNode, proven: boolean): HeldReason | null {
-  if (node.body === null) return unreadableReason(node.carriers);
+  if (node.said === null) return unreadableReason(node.carriers);
   const className = node.family?.className ?? '';
-  return foreignReason(charter, className, node.body) ?? (proven ? null : unprovenReason(node));
+  return foreignReason(charter, className, node.said) ?? (proven ? null : unprovenReason(node));
 }
 
 /** Why there is no body. Several faults of one id: the one that says most about the body itself. */
@@ -88,12 +88,12 @@ function unreadableReason(carriers: readonly Carrier[]): HeldReason | null {
   return faults.has('UNKNOWN_VERSION') ? 'UNKNOWN_VERSION' : 'WITHHELD';
 }
 
-function foreignReason(charter: Charter, className: string, body: Body): HeldReason | null {
-  if (body.mesh !== charter.meshId) return 'FOREIGN_MESH';
+function foreignReason(charter: Charter, className: string, said: Said): HeldReason | null {
+  if (said.mesh !== charter.meshId) return 'FOREIGN_MESH';
   const subjectClass = charter.classes.get(className);
   if (subjectClass === undefined) return 'UNNORMALIZED';
-  if (subjectClass.claims === null && isClaimKind(body.kind)) return 'UNNORMALIZED';
-  return charter.audiences.has(audienceOf(body)) ? null : 'UNDECLARED_AUDIENCE';
+  if (subjectClass.claims === null && isClaimKind(said.kind)) return 'UNNORMALIZED';
+  return charter.audiences.has(said.audience) ? null : 'UNDECLARED_AUDIENCE';
 }
 
 function unprovenReason({ carriers, purge }: EventNode): HeldReason {

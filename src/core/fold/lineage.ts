@@ -30,12 +30,12 @@ function nextBelow(node: EventNode): EventNode | undefined {
 
 /** A signer vouched for it as it stands, or its own word is enough: what it cites no longer matters. */
 function isBarrier(node: EventNode): boolean {
-  return node.level === 'signed' || node.body?.lineage === 'untrusted';
+  return node.level === 'signed' || node.said?.lineage === 'untrusted';
 }
 
 function lineageOf(node: EventNode): Lineage {
   if (node.level === 'signed') return 'clean';
-  if (node.body?.lineage === 'untrusted') return 'untrusted';
+  if (node.said?.lineage === 'untrusted') return 'untrusted';
   return node.basis.some((cited) => cited.lineage !== 'clean') ? 'untrusted-basis' : 'clean';
 }
 

@@ -2,11 +2,12 @@
  * The index of the fold: one node per id, linked both ways along `supersedes` and `basis`. An id that is named before
  * any line carries it has a node too, so nothing is searched when it arrives. Source: docs/fold.md, Input.
  */
-import type { Auth, Body, Kind } from '../event.ts';
+import type { Auth, Kind } from '../event.ts';
 import { grown } from '../kept.ts';
 import type { HeldFault } from '../line.ts';
 import type { CharterPurge } from '../trust/charter.ts';
 import type { Level } from './levels.ts';
+import type { Said } from './said.ts';
 import type { ApprovalVerdict, EventReason, EventStatus, HeldReason } from './state.ts';
 
 /** One distinct approval of one id, judged once. */
@@ -66,7 +67,9 @@ export interface EventNode {
 
   readonly id: string;
   /** null while unseen, and for an invalid body, a newer version or a hole. Of a purged event what its skeleton says. */
-  body: Body | null;
+  said: Said | null;
+  /** Place of the body in `Bodies`; -1 while none can be read, and of a purged event. */
+  words: number;
   /** T5: the purge that stands for the event, whether or not a line still shows its body. */
   purge: CharterPurge | null;
   /** '' while no subject can be read. Of the events of one subject always the same string, so comparing is cheap. */
@@ -121,7 +124,8 @@ export function unseenNode(id: string): EventNode {
     reason: null,
     mark: 0,
     id,
-    body: null,
+    said: null,
+    words: -1,
     purge: null,
     subject: '',
     place: null,
@@ -143,20 +147,12 @@ export interface SubjectEvents {
   readonly keys: ClaimKeys;
 }
 
-/** A key of a claim and its number; `place`: its polarity, and whether it is a value or a content. */
-export interface KeyNumber {
-  readonly place: number;
-  readonly text: string;
-  readonly number: number;
-}
-
 /** Numbers of the claim keys of one subject. */
 export interface ClaimKeys {
-  count: number;
-  /** The first few, looked through one by one: a map for each subject would take more room than its events. */
-  few: readonly KeyNumber[];
-  /** All others: by place a map from the text; null until there are any. */
-  many: (Map<string, number> | undefined)[] | null;
+  /** By number. Looked through one by one while they are few: a map for each subject would take more room than its events. */
+  marks: readonly string[];
+  /** Numbers by mark; null while there are few. */
+  byMark: Map<string, number> | null;
   /** By the digest that a skeleton has of a key; null until a purged claim, whose text is gone, has to be compared. */
   byDigest: Map<string, number> | null;
 }

@@ -122,7 +122,7 @@ function countMember(counts: { -readonly [K in keyof RecordCounts]: number }, no
     counts.corrections += node.reaches.length > 0 ? 1 : 0;
     return;
   }
-  const kind = node.body?.kind;
+  const kind = node.said?.kind;
   if (kind === 'decision') counts.decisions += open;
   else if (kind === 'question') counts.questions += open;
   else if (kind === 'propose') counts.proposals += open;
@@ -147,18 +147,18 @@ function flagsOf(parts: RecordParts, group: WideGroup | undefined): readonly Rec
 
 /** Only an approval gives a pin its effect. Kind first: it rules out nearly all. */
 function isPinInEffect(node: EventNode): boolean {
-  if (node.body?.kind !== 'pin' || node.level !== 'signed' || node.purge !== null) return false;
+  if (node.said?.kind !== 'pin' || node.level !== 'signed' || node.purge !== null) return false;
   return node.by.length === 0 && takesPart(node);
 }
 
 function homesDiffer({ served, agreeing }: Judgement, group: WideGroup | undefined): boolean {
-  const home = served?.body?.home;
-  if (agreeing.some(({ body }) => body?.home !== undefined && body.home !== home)) return true;
+  const home = served?.said?.home;
+  if (agreeing.some(({ said }) => said?.home !== undefined && said.home !== home)) return true;
   return group !== undefined && [...group.homes].some((other) => other !== home);
 }
 
 function hostOf(node: EventNode): string {
-  return node.body?.host ?? '';
+  return node.said?.host ?? '';
 }
 
 function idsOf(nodes: readonly EventNode[]): readonly string[] {

@@ -63,7 +63,7 @@ function reportCarriers(drafts: ReportDrafts, node: EventNode): void {
 
 /** Host of a body; null when there is none to read. */
 export function hostOf(node: EventNode): string | null {
-  return node.body?.host ?? null;
+  return node.said?.host ?? null;
 }
 
 const noReports = { alarms: [], notices: [] };
@@ -104,6 +104,6 @@ function approvalAlarm(node: EventNode, { fault, approval }: Carrier): AlarmKind
 
 /** It takes part, bears edges, and names something that nobody has shown yet. */
 function isDangling(node: EventNode): boolean {
-  if (node.targets.length === 0 || !takesPart(node) || node.body?.kind === 'propose') return false;
+  if (node.targets.length === 0 || !takesPart(node) || node.said?.kind === 'propose') return false;
   return node.targets.some((target) => !isSeen(target));
 }

@@ -23,17 +23,17 @@ export function observationKey(host: string, home: string): string {
  * own log that count are sightings; the highest seq is the current one, also when it re-appends an old observe.
  */
 export function takeObserve(observations: Map<string, Observation>, node: EventNode, moved: Set<Observation>): void {
-  const { body } = node;
-  if (body?.kind !== 'observe') return;
-  const key = observationKey(body.host, body.home ?? '');
+  const { said } = node;
+  if (said?.kind !== 'observe') return;
+  const key = observationKey(said.host, said.home ?? '');
   const entry = observations.get(key) ?? { seq: 0, digest: '', nodes: new Set() };
   observations.set(key, entry);
   entry.nodes.add(node);
   const seq = lastSighting(node);
   if (seq <= entry.seq) return;
-  if (entry.digest !== body.digest) moved.add(entry);
+  if (entry.digest !== said.digest) moved.add(entry);
   entry.seq = seq;
-  entry.digest = body.digest ?? '';
+  entry.digest = said.digest ?? '';
 }
 
 /** The observations that these events are part of. */
@@ -42,8 +42,8 @@ export function observationsOf(
   nodes: Iterable<EventNode>,
 ): ReadonlySet<Observation> {
   const found = new Set<Observation>();
-  for (const { body } of nodes) {
-    const entry = body?.kind === 'observe' && observations.get(observationKey(body.host, body.home ?? ''));
+  for (const { said } of nodes) {
+    const entry = said?.kind === 'observe' && observations.get(observationKey(said.host, said.home ?? ''));
     if (entry) found.add(entry);
   }
   return found;
@@ -58,7 +58,7 @@ export function lookAgain(entry: Observation): boolean {
     const seq = lastSighting(node);
     if (seq <= entry.seq) continue;
     entry.seq = seq;
-    entry.digest = node.body?.digest ?? '';
+    entry.digest = node.said?.digest ?? '';
   }
   return entry.digest !== before;
 }
@@ -87,13 +87,13 @@ function lastSighting(node: EventNode): number {
 }
 
 function isSighting(node: EventNode, { log, fault, approval }: Carrier): boolean {
-  if (log !== node.body?.host) return false;
+  if (log !== node.said?.host) return false;
   if (node.purge !== null) return approval === null || node.level === 'signed';
   return fault === null && (approval === null || isStanding(node, approval));
 }
 
 function isMoved(observations: ReadonlyMap<string, Observation>, node: EventNode): boolean {
-  const { body } = node;
-  if (body?.kind !== 'observe') return false;
-  return observations.get(observationKey(body.host, body.home ?? ''))?.digest !== body.digest;
+  const { said } = node;
+  if (said?.kind !== 'observe') return false;
+  return observations.get(observationKey(said.host, said.home ?? ''))?.digest !== said.digest;
 }

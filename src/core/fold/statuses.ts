@@ -19,12 +19,12 @@ export function settleStatus(node: EventNode): void {
   else if (node.lineage === 'untrusted-basis') settle(node, 'quarantined', 'UNTRUSTED_BASIS');
   else if (isLive(node)) return;
   else if (node.overSigned) settle(node, 'parked', 'UNSIGNED_OVER_SIGNED');
-  else settle(node, node.body?.kind === 'question' ? 'open' : 'recorded', null);
+  else settle(node, node.said?.kind === 'question' ? 'open' : 'recorded', null);
 }
 
 function withdrawnStatus(node: EventNode): EventStatus {
-  if (node.body?.kind === 'question') return 'closed';
-  return node.by.some((from) => from.body?.kind !== 'retract') ? 'superseded' : 'retracted';
+  if (node.said?.kind === 'question') return 'closed';
+  return node.by.some((from) => from.said?.kind !== 'retract') ? 'superseded' : 'retracted';
 }
 
 function settle(node: EventNode, status: EventStatus, reason: EventReason | null): void {

@@ -69,8 +69,8 @@ function groupOf(claims: readonly EventNode[], live: readonly EventNode[], whole
   return {
     claims,
     best,
-    hosts: new Set(claims.map(({ body }) => body?.host ?? '')),
-    homes: new Set(claims.flatMap(({ body }) => body?.home ?? [])),
+    hosts: new Set(claims.map(({ said }) => said?.host ?? '')),
+    homes: new Set(claims.flatMap(({ said }) => said?.home ?? [])),
     all: partOf(idsOf(sorted)),
     withoutBest: partOf(idsOf(sorted.filter((node) => node !== best))),
     beside: {

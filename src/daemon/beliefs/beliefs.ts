@@ -49,6 +49,8 @@ export interface Beliefs {
   /** The database as it stands; see `read` for one that is up to date. Not to be kept: a damaged one is replaced. */
   readonly database: StateDatabase;
   readonly fold: () => Promise<Fold>;
+  /** As `FoldKeeper.pack`. */
+  readonly pack: () => boolean;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
   readonly take: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
   /** The same for a log whose copy here was damaged and has been replaced; there may be no line that is new. */
@@ -158,6 +160,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
       return derived.database();
     },
     fold: keeper.latest,
+    pack: keeper.pack,
     take: (name, lines, oid) => takeLines(parts, { log: name, lines, oid }),
     mend: (name, lines, oid) => takeMended(parts, { log: name, lines, oid }),
     recheck: (name) => recheckLog(parts, options, name),

@@ -5,7 +5,6 @@
 import type { Logger } from 'pino';
 import { appendBatchMax } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import type { ViewTip } from '../core/sync/peer.ts';
 import { peersOf } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import type { Peers } from '../mesh/peers.ts';
@@ -19,6 +18,7 @@ import { sweepHome } from '../store/home/sweep.ts';
 import type { AppendedJson } from './api/api-types.ts';
 import { createAppendQueue, type AppendQueue } from './own/append-queue.ts';
 import { openBeliefs, type Beliefs, type DatabaseDamage } from './beliefs/beliefs.ts';
+import type { ViewSeen } from './beliefs/heads-keeper.ts';
 import { lastOwnWord, type OwnWord } from './beliefs/own-word.ts';
 import type { Config } from './config/config.ts';
 import { addressBook, meshNode, openPeers } from './engine-mesh.ts';
@@ -255,7 +255,7 @@ function openLive(parts: Parts): Live {
   const trust = (): TrustState => current;
   let keyring = readKeys(home);
   const keys = (): HostKeys => keyring;
-  const viewTip = (): ViewTip | undefined => journal.tips.get(host);
+  const viewTip = (): ViewSeen | undefined => journal.ownTip();
   const manifests = createManifestMaker({
     host,
     key: () => keys().sign.key,

@@ -13,12 +13,12 @@ import type { StateDatabase } from '../../store/database/database.ts';
 import type { OperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
-import type { LastHead, LastView } from '../../store/notes/last-heads.ts';
+import type { LastHead } from '../../store/notes/last-heads.ts';
 import { commitOf, commitsOnDisk } from './commits-on-disk.ts';
 import { openDerived, type Derived, type DerivedInputs, type MakeManifests, type NewFile } from './derived.ts';
 import { writeSomewhere } from './database-place.ts';
 import { logsIn, tipsIn } from './fold-rows.ts';
-import { openHeadsKeeper, type HeadsKeeper } from './heads-keeper.ts';
+import { openHeadsKeeper, type HeadsKeeper, type ViewSeen } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
 import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
 import type { ManifestMaker } from '../journal/manifest-maker.ts';
@@ -35,7 +35,7 @@ export interface BeliefsOptions {
   /** True in memd: derived files follow on a timer. Without it they follow at the next read, and at the end. */
   readonly daemon: boolean;
   /** Newest line of this host's view journal, as far as it is known. */
-  readonly viewTip?: () => LastView | undefined;
+  readonly viewTip?: () => ViewSeen | undefined;
   /** What this host signed about its own log, where `last-heads.json` says nothing. */
   readonly ownWord?: OwnWord | undefined;
   /** What this host signs of its views; nothing when absent. */

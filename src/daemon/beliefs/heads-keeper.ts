@@ -44,13 +44,18 @@ export interface HeadsKeeper {
   readonly write: (book: LogBook, trust: TrustState) => Promise<void>;
 }
 
+/** A line of this host's journal. `hasGoneOn`: this process wrote on, after peers had said what they hold of the journal. */
+export interface ViewSeen extends LastView {
+  readonly hasGoneOn?: boolean;
+}
+
 /**
  * `view`: newest line of this host's journal, as far as it is known. `word`: what this host signed about its own log, where
  * the file says nothing.
  */
 export function openHeadsKeeper(
   home: Home,
-  view: () => LastView | undefined = () => undefined,
+  view: () => ViewSeen | undefined = () => undefined,
   word?: OwnWord,
 ): HeadsKeeper {
   const read = readLastHeads(home);
@@ -93,8 +98,9 @@ export function openHeadsKeeper(
     ],
     async write(book, trust) {
       const now = view();
-      // What is missing is the evidence, until it is back.
-      const seen = now === undefined || viewRewound(last.view, now) !== undefined ? last.view : now;
+      // What is missing is the evidence, until it is back or the journal has gone on without it.
+      const isMissed = now?.hasGoneOn !== true && viewRewound(last.view, now) !== undefined;
+      const seen = now === undefined || isMissed ? last.view : now;
       const heads = {
         ...headsNow(book, trust, { last, faults: faults(book, trust) }),
         ...(seen === undefined ? {} : { view: { n: seen.n, hash: seen.hash } }),

@@ -44,6 +44,8 @@ export interface JournalWriter {
   readonly publishedAt: () => number;
   /** Replaces the notes; where the journal may not begin yet, with its first line. Not to be called while a call runs. */
   readonly writeNotes: (text: string) => Promise<void>;
+  /** The journal was gone on from where it stands by this process, after peers had said what they hold of it. */
+  readonly hasGoneOn: () => boolean;
   /** The branch is another one than before. */
   readonly reopen: () => void;
   readonly fault: () => OperatingError | undefined;
@@ -59,6 +61,7 @@ interface Saying {
   /** What alarms stood when others were told last. */
   mark: string | undefined;
   publishedAt: number;
+  goneOn: boolean;
   /** Notes that wait for the first line. */
   notes: string | undefined;
 }
@@ -72,6 +75,7 @@ export function createJournalWriter(options: JournalWriterOptions, shelf: Journa
     fine: undefined,
     mark: undefined,
     publishedAt: -Infinity,
+    goneOn: false,
     notes: undefined,
   };
   return {
@@ -90,7 +94,11 @@ export function createJournalWriter(options: JournalWriterOptions, shelf: Journa
     isUnsaid: () => saying.fine !== undefined && !isPublished(shelf, saying.fine),
     publishedAt: () => saying.publishedAt,
     writeNotes: (text) => writeNotes(saying, text),
-    reopen: () => void (saying.writer = undefined),
+    hasGoneOn: () => saying.goneOn,
+    reopen: () => {
+      saying.writer = undefined;
+      saying.goneOn = false;
+    },
     fault: () => saying.fault,
   };
 }
@@ -133,6 +141,7 @@ async function publish(saying: Saying, statement: Statement, fold: Fold): Promis
   const place = { n: (before?.n ?? 0) + 1, prev: before === null ? meshId : viewLineHash(before) };
   const line = signed(options, { ...statement, ...place, at, host, views });
   await writer.append(line);
+  saying.goneOn ||= options.mayBegin?.() !== false;
   shelf.took(host, [line]);
   saying.publishedAt = options.clock();
   if (saying.notes !== undefined) await writeNotes(saying, saying.notes);

@@ -41,6 +41,8 @@ export interface Journal {
   readonly newest: (host: string) => ViewLine | undefined;
   /** Newest line of every journal that is here, by host. Empty before `load`. */
   readonly tips: ReadonlyMap<string, ViewTip>;
+  /** That of this host. `hasGoneOn`: this process wrote on, after peers had said what they hold of the journal. */
+  readonly ownTip: () => (ViewTip & { readonly hasGoneOn: boolean }) | undefined;
   /** What the mesh needs to fetch journals. */
   readonly store: ViewStore;
   /** Hosts that say another root of what this host folded too. */
@@ -84,6 +86,10 @@ export function createJournal(options: JournalOptions): Journal {
     publishOnceOpen: async () => (schedule.isOpen() ? say('now') : undefined),
     newest: (name) => shelf.newest.get(name),
     tips: shelf.tips,
+    ownTip: () => {
+      const tip = shelf.tips.get(host);
+      return tip && { ...tip, hasGoneOn: writer.hasGoneOn() };
+    },
     store: viewStore({ host, shelf, writer, turns }),
     divergences() {
       shelf.divergences.forget(isEnrolled);
@@ -93,7 +99,8 @@ export function createJournal(options: JournalOptions): Journal {
       ...[writer.fault() ?? [], ...shelf.damaged.values()]
         .flat()
         .map(({ code, message }) => ({ kind: code, detail: message })),
-      ...rewoundFault(options, shelf),
+      // What peers could give back they have given, and the journal is continued: what is missing is gone for good.
+      ...(writer.hasGoneOn() ? [] : rewoundFault(options, shelf)),
     ],
     readNotes: (name) => readNotes(repository, name),
     writeNotes: (text) => inTurn(() => writer.writeNotes(text)),

@@ -34,6 +34,8 @@ interface Bench {
   lines(): Promise<readonly ViewLine[]>;
   fine(): number;
   fault: OperatingError | undefined;
+  /** Where last-heads.json saw the journal. */
+  seen: { readonly n: number; readonly hash: string } | undefined;
 }
 
 interface World {
@@ -93,7 +95,7 @@ function openBench(world: World, options: Partial<JournalOptions> = {}): Bench {
     onChanged: (listener) => void listeners.push(listener),
     viewCache: () => new Map(),
     headsFault: () => bench.fault,
-    lastView: () => undefined,
+    lastView: () => bench.seen,
   };
   const { meshId } = mesh.fold.charter;
   const time: Partial<JournalOptions> = {
@@ -110,6 +112,7 @@ function openBench(world: World, options: Partial<JournalOptions> = {}): Bench {
   const bench: Bench = {
     journal,
     fault: undefined,
+    seen: undefined,
     say(subject, value) {
       mesh.say(host, { kind: 'assert', subject, value, home: 'file:x' });
       mesh.settle();
@@ -204,6 +207,25 @@ describe('the view journal', () => {
     bench.journal.open();
     await bench.pass(viewLineMinMs);
     expect(await bench.lines()).toHaveLength(1);
+  });
+
+  test('that holds less than it did is a fault until it has gone on from what peers could give back', async () => {
+    const world = await newWorld();
+    const before = openBench(world);
+    before.journal.open();
+    before.say('ssh-route/a', 'one');
+    await before.pass(viewLineMinMs);
+    const restored = openBench(world);
+    restored.seen = { n: 9, hash: 'f'.repeat(64) };
+    await restored.journal.load();
+    const kinds = (): readonly string[] => restored.journal.faults().map(({ kind }) => kind);
+    restored.say('ssh-route/a', 'two');
+    await restored.pass(2 * viewLineCalmMs);
+    expect([kinds(), restored.journal.ownTip()?.hasGoneOn]).toEqual([['VIEW_REWOUND'], false]);
+    restored.journal.open();
+    await restored.pass(viewLineCalmMs);
+    expect(await restored.lines()).toHaveLength(2);
+    expect([kinds(), restored.journal.ownTip()?.hasGoneOn]).toEqual([[], true]);
   });
 
   test('publishes nothing while something that is purged is still in the home, since a line says that it is not', async () => {

@@ -221,13 +221,17 @@ describe('the home folder', () => {
     expect(await claim('--home=git:web:a.md@main', `--home=${alpha.home}`)).toMatchObject({ code: 0 });
     expect(await claim('--home', 'alpha:file:/etc/hosts', '--home', alpha.home)).toMatchObject({ code: 0 });
     expect(await claim('--home', 'https://example.org/a', '--home', alpha.home)).toMatchObject({ code: 0 });
-    expect(await claim('--home', 'file:a.md')).toMatchObject({ code: 1 });
     const { stdout } = await alpha.ctl('log', 'note/homes', '--json');
     const homes = stdout
       .trim()
       .split('\n')
       .map((line) => (JSON.parse(line) as { home: string }).home);
     expect(homes).toEqual(['file:a.md#one', 'git:web:a.md@main', 'alpha:file:/etc/hosts', 'https://example.org/a']);
+  });
+
+  test('--home that is the home of a claim alone names no folder', async () => {
+    const args = ['assert', 'note/homes', '--value', '1', '--home', 'file:a.md'];
+    expect(await runMemctl(args, { env: { ...nowhere, MEMD_HOME: '' } })).toMatchObject({ code: 1 });
     const status = await runMemctl(['status', '--home', 'file:a.md', '--json'], { env: {} });
     expect(JSON.parse(status.stdout)).toMatchObject({ error: { code: 'HOME_NOT_ABSOLUTE' } });
   });

@@ -102,25 +102,25 @@ describe("the log of another host's", () => {
 });
 
 describe('an object that is put back', () => {
-  test('ends the alarm of a running memd at the next fetch, and of a command at once; the own log is never mended', async () => {
+  test.each([
+    ['a running memd at the next fetch', true],
+    ['a command at once', false],
+  ])('ends the alarm of %s; the own log is never mended', async (_, running) => {
     const file = objectFile(alpha, 'log/alpha');
     const bytes = readFileSync(file);
     await alpha.stop();
-    for (const running of [true, false]) {
-      truncateSync(file, 0);
-      if (running) await alpha.start();
-      else await alpha.ctl('rebuild');
-      const { alarms } = await alpha.json<Status>('status');
-      expect(alarms).toMatchObject([{ kind: 'LOG_CUT', host: 'alpha' }]);
-      expect(await alpha.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'OWN_LOG_DAMAGED' });
-      await alpha.ctl('fetch');
-      expect(readFileSync(file)).toHaveLength(0);
-      writeFileSync(file, bytes);
-      if (running) await alpha.ctl('fetch');
-      expect((await alpha.json<Status>('status')).alarms).toEqual([]);
-      expect(await alpha.json('recall', 'lesson/n1')).toMatchObject({ status: 'served' });
-      if (running) await alpha.stop();
-    }
+    truncateSync(file, 0);
+    if (running) await alpha.start();
+    else await alpha.ctl('rebuild');
+    const { alarms } = await alpha.json<Status>('status');
+    expect(alarms).toMatchObject([{ kind: 'LOG_CUT', host: 'alpha' }]);
+    expect(await alpha.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'OWN_LOG_DAMAGED' });
+    await alpha.ctl('fetch');
+    expect(readFileSync(file)).toHaveLength(0);
+    writeFileSync(file, bytes);
+    if (running) await alpha.ctl('fetch');
+    expect((await alpha.json<Status>('status')).alarms).toEqual([]);
+    expect(await alpha.json('recall', 'lesson/n1')).toMatchObject({ status: 'served' });
     expect((await alpha.ctl('lesson', 'lesson/y', 'x')).code).toBe(0);
     expect(await alpha.json('verify', '--deep')).toMatchObject({ ok: true });
   });

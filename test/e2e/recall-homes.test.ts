@@ -118,7 +118,12 @@ test('scope: reading takes the project of the folder, writing only what was writ
   expect(await asked('endpoint/c', web)).toMatchObject({ status: 'served', scope: 'web-shop' });
   await world.run(fact('endpoint/d', 'x', '--scope', '*'), { cwd: web });
   expect(await asked('endpoint/d', world.work)).toMatchObject({ status: 'served', scope: '*' });
+});
 
+test('scope: a project with a name that is no scope, and a folder that is no project, take no claim', async () => {
+  const world = await meshOfOne();
+  const web = join(world.folder, 'web');
+  makeRepository(web, { 'a.md': 'x' });
   writeFileSync(join(web, '.memd'), 'Not A Scope\n');
   const refused = await world.json(fact('endpoint/e', 'x'), { cwd: web });
   expect(refused).toMatchObject({ code: 2, value: { error: { code: 'SCOPE_INVALID' } } });

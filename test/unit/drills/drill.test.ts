@@ -1,8 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../../../drills/lib/free-port.ts';
+import { until } from '../../../drills/lib/live-mesh.ts';
+import { startProcess } from '../../../drills/lib/process.ts';
 import { exitCodeOf, runDrill, type Drill, type Outcome } from '../../../drills/lib/drill.ts';
 
 const runner = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../drills/run.ts');
@@ -64,6 +68,64 @@ describe('running a drill', () => {
     expect(existsSync(folder)).toBe(false);
     expect(lines).toContain('evidence 1 process started, none left');
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+});
+
+/** A drill that starts something that never ends by itself, as a process of its own. */
+const endless = `
+  import { runDrill } from ${JSON.stringify(new URL('../../../drills/lib/drill.ts', import.meta.url).href)};
+  const run = async (context) => {
+    const started = context.start({ command: 'sh', args: ['-c', 'sleep 600 & echo started; wait'] });
+    await started.line(/started/);
+    console.log(JSON.stringify([started.pid, context.temporaryFolder()]));
+    await new Promise((resolve) => setTimeout(resolve, 600_000));
+  };
+  await runDrill({ name: 'x', promise: 'y', run }, { seed: 1, options: new Map(), print: () => undefined, deadlineMs: 600_000 });
+`;
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('whatever comes', () => {
+  test('a drill that is stopped by a signal leaves neither processes nor folders', async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', endless], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const said = await new Promise<string>((resolve) => child.stdout.once('data', (data) => resolve(String(data))));
+    const [pid, folder] = JSON.parse(said) as [number, string];
+    expect(existsSync(folder)).toBe(true);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    expect(await ended).toBe(143);
+    expect(existsSync(folder)).toBe(false);
+    // Killed; whose child an orphan is now has to notice it.
+    await expect.poll(() => isThere(-pid)).toBe(false);
+  });
+
+  test('what is waited for in vain is told with what was seen last', async () => {
+    let looks = 0;
+    const waiting = until('it is there', async () => `look ${(looks += 1)}`, 1);
+    await expect(waiting).rejects.toThrow(/^not within 0\.001 s: it is there; seen: look \d+$/);
+  });
+
+  test('a process has ended once its last words were heard', async () => {
+    const words = Array.from({ length: 150 }, (_, n) => `word ${n}`);
+    const started = startProcess({ command: 'printf', args: ['%s\\n', ...words] });
+    expect(await started.ended).toBe(0);
+    expect(started.said().split('\n')).toEqual(words);
+  });
+
+  test('a free port is given once, and whoever asked for it can listen there', async () => {
+    const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()));
+    expect(new Set(ports).size).toBe(50);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(ports[0], '127.0.0.1', resolve));
+    await new Promise((resolve) => server.close(resolve));
   });
 });
 

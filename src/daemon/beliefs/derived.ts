@@ -138,23 +138,23 @@ export function openDerived(options: DerivedOptions): Derived {
   let manifestsDue = false;
   let fault: OperatingError | undefined;
 
-  const clear = (file: NewFile | undefined): void => {
-    try {
-      if (file === undefined) return place.database().clear();
-    } catch (error) {
-      if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
-    }
-    place.replace(file ?? 'damaged');
-  };
   const touchFiles = (logs: Iterable<string>): void => void (unfiled = new Set([...(unfiled ?? []), ...logs]));
-  const writeFiles = async (fold: Fold, lines: readonly Line[], damaged: ReadonlySet<string>): Promise<void> => {
-    const anew = new Set([...(unfiled ?? [])].filter((name) => !damaged.has(name)));
+  const writeFiles = async (fold: Fold, lines: readonly Line[], { damaged, tips }: DerivedFrom): Promise<void> => {
+    const sound = (names: Iterable<string>): Set<string> => new Set([...names].filter((name) => !damaged.has(name)));
+    const anew = sound(unfiled ?? []);
+    const copy = (added: readonly Line[], all: ReadonlySet<string>): Promise<void> =>
+      writeCopies(copies, repository, { lines: added, anew: all, charter: fold.charter });
     try {
-      const added = lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name));
-      await writeCopies(copies, repository, { lines: added, anew, charter: fold.charter });
+      await copy(
+        lines.filter(({ log: name }) => !anew.has(name) && !damaged.has(name)),
+        anew,
+      );
       manifestsDue = false;
       // Another fold, if logs were read again meanwhile: what is signed of it must be of the book of the same moment.
-      reportEdits(await writeViews(options, await latest(), caches.of), log);
+      const { edited, mended } = await writeViews(options, await latest(), caches.of);
+      reportEdits(edited, log);
+      // Nothing of the fold had changed: somebody removed them, and the copies too, perhaps.
+      if (mended && lines.length === 0 && unfiled === undefined) await copy([], sound(Object.keys(tips)));
       place.database().write({ meta: { files: 'written' } });
       [unfiled, fault] = [undefined, undefined];
     } catch (error) {
@@ -181,7 +181,7 @@ export function openDerived(options: DerivedOptions): Derived {
       caches.clear();
     },
     startAnew(lines, { file } = {}) {
-      clear(file);
+      clearPlace(place, file);
       pending = { ...nothing(), subjects: 'all', lines: [...lines], dirty: true };
       caches.clear();
     },
@@ -195,11 +195,20 @@ export function openDerived(options: DerivedOptions): Derived {
       if (dirty) writeDatabase(place.database(), fold, pending, from());
       if (large) place.database().large(false);
       pending = nothing();
-      if (dirty || unfiled !== undefined || manifestsDue) await writeFiles(fold, lines, from().damaged);
+      if (dirty || unfiled !== undefined || manifestsDue) await writeFiles(fold, lines, from());
     },
     fileFault: () => fault,
     close: () => place.database().close(),
   };
+}
+
+function clearPlace(place: DatabasePlace, file: NewFile | undefined): void {
+  try {
+    if (file === undefined) return place.database().clear();
+  } catch (error) {
+    if (!isOperatingError(error, 'DATABASE_DAMAGED')) throw error;
+  }
+  place.replace(file ?? 'damaged');
 }
 
 /**
@@ -302,13 +311,13 @@ async function writeCopies(
 
 /**
  * Writes the views of every audience, and what this host signs of them. All of it is of one moment: the fold goes on while
- * files are written. @returns the hand edits that were found and kept beside.
+ * files are written. @returns the hand edits that were found and kept beside; `mended`: a view was written, not only a manifest.
  */
 async function writeViews(
   { home, manifests }: Pick<DerivedOptions, 'home' | 'manifests'>,
   fold: Fold,
   viewCache: (audience: string) => ViewCache,
-): Promise<WrittenViews['edited']> {
+): Promise<Pick<WrittenViews, 'edited'> & { readonly mended: boolean }> {
   const source = viewSourceOf(fold);
   const rendered = new Map(
     [...fold.charter.audiences.keys()].map((audience) => {
@@ -317,6 +326,7 @@ async function writeViews(
   );
   const made = manifests(fold, new Map([...rendered].map(([audience, files]) => [audience, hashesOf(files)])));
   const edited: WrittenViews['edited'][number][] = [];
+  let mended = false;
   for (const [audience, files] of rendered) {
     const manifest = made?.get(audience);
     // What may not be signed now is not left standing either: it would be the word of before on files of now.
@@ -325,8 +335,9 @@ async function writeViews(
     const all = new Map<string, string>(manifest === undefined ? files : [...files, [manifestName, manifest]]);
     const written = await writeViewFiles(home, { audience, files: all });
     edited.push(...written.edited);
+    mended ||= written.written.some((name) => name !== manifestName);
   }
-  return edited;
+  return { edited, mended };
 }
 
 function hashesOf(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

@@ -7,6 +7,7 @@ import { armorToBlob, verifySshsig, verifySshsigLater } from '../../src/crypto/s
 import { concatBytes, wireString } from '../../src/crypto/ssh-wire.ts';
 import { mpintOf, numberFrom, softKeys } from '../lib/other-keys.ts';
 import { armorOf } from '../lib/stock-keygen.ts';
+import { cpuMs } from '../lib/cpu-time.ts';
 
 const seed = 20_261_130;
 const namespace = 'memd-event';
@@ -98,9 +99,9 @@ describe('approvals', () => {
     const [{ key } = { key: softKeys[0] }] = approvals;
     if (key === undefined) throw new Error('no key');
     const sshsig = 'A'.repeat(64 * 1024 * 1024);
-    const start = performance.now();
+    const start = cpuMs();
     expect(verifySshsig({ sshsig, namespace, message, key: key.public })).toMatchObject({ code: 'NOT_SSHSIG' });
-    expect(performance.now() - start).toBeLessThan(100);
+    expect(cpuMs() - start).toBeLessThan(100);
   });
 });
 

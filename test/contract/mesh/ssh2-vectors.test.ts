@@ -73,7 +73,7 @@ withOutsideVectors('ssh2', (folder) => {
         socket.on('error', () => undefined).on('close', () => resolve());
         socket.resume();
       });
-      expect(performance.now() - started, `${item.id} ends soon`).toBeLessThan(2_000);
+      expect(performance.now() - started, `${item.id} ends soon`).toBeLessThan(10_000);
     }
     await expectAlive(server);
     expect(process.memoryUsage().rss).toBeLessThan(600 * 1_048_576);

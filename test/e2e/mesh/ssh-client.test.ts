@@ -73,9 +73,9 @@ test.each<[string, (socket: Socket) => void, string]>([
 ])('%s where a peer should be ends with a closed code, within the deadline', async (_name, handle, code) => {
   const port = await rawServer(handle);
   const started = performance.now();
-  const result = await dial(port, { dialDeadlineMs: 300 }).run('memd heads', how);
+  const result = await dial(port, { dialDeadlineMs: 3_000 }).run('memd heads', how);
   expect(result).toMatchObject({ ok: false, code });
-  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(performance.now() - started).toBeLessThan(10_000);
 });
 
 test('nobody listening is UNREACHABLE', async () => {

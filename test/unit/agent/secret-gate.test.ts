@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { scanEvents } from '../../../src/agent/secret-gate/scan-events.ts';
 import { scanTexts } from '../../../src/agent/secret-gate/scan-texts.ts';
+import { cpuMs } from '../../lib/cpu-time.ts';
 
 /** Made up, and put together here so that no scanner of this repository takes them for real ones. */
 const fake = {
@@ -121,9 +122,9 @@ describe('secret gate', () => {
       '-----BEGIN PRIVATE KEY-----k: v ',
     ]) {
       const text = filler.repeat(Math.ceil(24_000 / filler.length));
-      const start = performance.now();
+      const start = cpuMs();
       await scanTexts([text]);
-      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(cpuMs() - start).toBeLessThan(1_000);
     }
   });
 });

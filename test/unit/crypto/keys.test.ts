@@ -6,6 +6,7 @@ import { bitLength, numberOf } from '../../../src/crypto/keys/mpint.ts';
 import { looksLikePrivateKey, parseSshPublicKey } from '../../../src/crypto/ssh-key.ts';
 import { encodeSshsig, verifySshsig } from '../../../src/crypto/sshsig.ts';
 import { keyTextOf, mpintOf, p256, softKeys, softRsa } from '../../lib/other-keys.ts';
+import { cpuMs } from '../../lib/cpu-time.ts';
 
 describe('curves', () => {
   const curves: readonly (readonly [string, Curve, string])[] = [
@@ -47,13 +48,13 @@ describe('hostile sizes', () => {
   test('the largest key and signature take milliseconds, an unusable key less', () => {
     const key = softRsa(8192);
     const sshsig = key.sign('m', 'memd-event');
-    const start = performance.now();
+    const start = cpuMs();
     for (let run = 0; run < 20; run += 1) {
       const parsed = parseSshPublicKey(key.text);
       if (!parsed.ok) throw new Error(parsed.detail);
       expect(verifySshsig({ sshsig, namespace: 'memd-event', message: 'm', key: parsed.value }).ok).toBe(true);
     }
-    expect((performance.now() - start) / 20).toBeLessThan(50);
+    expect((cpuMs() - start) / 20).toBeLessThan(50);
   });
 
   test('RSA of 16 384 bits is refused by its size, longer texts as no key', () => {

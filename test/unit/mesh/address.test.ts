@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { isBehindSshd, parsePeerAddress, printPeerAddress } from '../../../src/mesh/ssh/address.ts';
+import { cpuMs } from '../../lib/cpu-time.ts';
 
 test.each([
   ['ssh://alpha:7422', 'alpha', 7_422],
@@ -38,9 +39,9 @@ test.each([
 });
 
 test('a path that is long and wrong at its end is refused at once', () => {
-  const started = performance.now();
+  const started = cpuMs();
   expect(parsePeerAddress(`ssh://me@nas/${'a'.repeat(1_000)}!`)).toMatchObject({ ok: false });
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(cpuMs() - started).toBeLessThan(1_000);
 });
 
 test.each([

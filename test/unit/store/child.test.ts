@@ -92,7 +92,7 @@ describe('running a child', () => {
     const leavers: number[] = [];
     onTestFinished(() => leavers.forEach((pid) => process.kill(pid, 'SIGKILL')));
     const start = (script: string): RunningChild => {
-      const child = startChild({ command: 'sh', args: ['-c', script], deadlineMs: 300 });
+      const child = startChild({ command: 'sh', args: ['-c', script], deadlineMs: 3_000 });
       child.stdout.once('data', (chunk: Buffer) => leavers.push(Number(chunk.toString())));
       return child;
     };
@@ -101,7 +101,7 @@ describe('running a child', () => {
     // What it said by its exit code in time stands.
     expect(await start(`${leaver}; exit 0`).done).toMatchObject({ code: 0 });
     expect(await start(`${leaver}; exit 7`).done).toMatchObject({ code: 7 });
-    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(Date.now() - started).toBeLessThan(15_000);
   });
 
   test('a child that ignores SIGTERM is ended all the same', async () => {
@@ -109,7 +109,7 @@ describe('running a child', () => {
     await expect(
       runChild({ command: 'sh', args: ['-c', "trap '' TERM INT; while :; do sleep 0.05; done"], deadlineMs: 200 }),
     ).rejects.toMatchObject({ code: 'CHILD_TIMEOUT' });
-    expect(Date.now() - started).toBeLessThan(5_000);
+    expect(Date.now() - started).toBeLessThan(15_000);
   });
 
   test('endless output is cut off and named', async () => {

@@ -116,9 +116,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { home, host, repository, trust, daemon, log, progress } = options;
   const heads = openHeadsKeeper(home, options.viewTip, options.ownWord);
   const listeners: FoldListener[] = [];
-  const tell: FoldListener = (subjects) => {
-    for (const listener of listeners) listener(subjects);
-  };
+  const tell: FoldListener = (subjects) => listeners.forEach((listener) => listener(subjects));
   const manifests: MakeManifests = (fold, files) => options.manifests?.make(fold, book, files);
   const derived = openDerived({ home, repository, log, latest: () => keeper.latest(), manifests });
   const keeper = createFoldKeeper({

@@ -84,7 +84,7 @@ function serveUnsigned(host: SimHost, said: Map<string, Said>): void {
 
 function dropUnseenTargets({ fold }: Memory, line: VerifiedLine): VerifiedLine {
   const { body } = line;
-  if (body?.supersedes?.some((id) => (fold.nodes.get(id)?.carriers.length ?? 0) === 0) !== true) return line;
+  if (body?.supersedes?.some((id) => (fold.nodes.get(id)?.carrier ?? null) === null) !== true) return line;
   const { supersedes: _, ...rest } = body;
   return { ...line, body: rest };
 }

@@ -15,7 +15,8 @@ const nothing: readonly never[] = [];
  * 17 places, and most lists of a fold are short for ever.
  */
 export function grown<T>(list: readonly T[], item: T): readonly T[] {
-  if (list.length < shortListMax) return list.length === 0 ? [item] : [...list, item];
+  // A literal that spreads a list and adds to it reserves as much as a push.
+  if (list.length < shortListMax) return list.concat([item]);
   (list as T[]).push(item);
   return list;
 }

@@ -132,7 +132,7 @@ function marksOf(marks: Marks): ReadonlyMap<string, { seq: number; link: string 
 
 /** The link that the fake line at this place has, whatever it carries. */
 function fakeLink(log: string, seq: number): string {
-  return `${log} ${seq}`;
+  return sha256Hex(`${log} ${seq}`);
 }
 
 /**

@@ -57,7 +57,7 @@ function randomRevocations(random: Random, steps: readonly Step[], { settled }: 
       hosts.flatMap((host): [string, Marks[string]][] => {
         if (random() < 0.3) return [];
         const seq = Math.floor(random() * (lengthOf(steps, host) + (settled ? 1 : 3)));
-        return [[host, settled || random() < 0.85 ? seq : { seq, link: 'of another branch' }]];
+        return [[host, settled || random() < 0.85 ? seq : { seq, link: 'f'.repeat(64) }]];
       }),
     );
   return random() < 0.75 ? [marksOf()] : [marksOf(), marksOf()];

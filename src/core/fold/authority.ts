@@ -6,7 +6,7 @@ import type { Kind } from '../event.ts';
 import type { HostKeySpan } from '../log.ts';
 import type { Charter, CharterDelegation, CharterSigner } from '../trust/charter.ts';
 import { scopeCovers } from '../trust/scope.ts';
-import type { Carrier, EventNode } from './node.ts';
+import { carriersOf, type Carrier, type EventNode } from './node.ts';
 import { sortedUnique } from './order.ts';
 
 /** A stretch of one log in which unsigned lines may be delegated ones. Both ends belong to it. */
@@ -63,7 +63,7 @@ export function isDelegated({ stretches }: Authority, node: EventNode, { log, se
 /** Signers whose approval of the event counts and stands, sorted. Pure. */
 export function standingSigners(authority: Authority, node: EventNode): readonly string[] {
   const names = new Set<string>();
-  for (const carrier of node.carriers) if (isGoodApproval(carrier)) names.add(carrier.approval?.auth.signer ?? '');
+  for (const carrier of carriersOf(node)) if (isGoodApproval(carrier)) names.add(carrier.approval?.auth.signer ?? '');
   return sortedUnique([...names].filter((name) => stands(authority, node, name)));
 }
 
@@ -75,7 +75,7 @@ function stands(authority: Authority, node: EventNode, name: string): boolean {
   const signer = authority.charter.signers.get(name);
   if (signer === undefined) return false;
   return signer.revocations.every((revocation) =>
-    node.carriers.some(
+    carriersOf(node).some(
       (carrier) =>
         isGoodApproval(carrier) &&
         carrier.approval?.auth.signer === name &&

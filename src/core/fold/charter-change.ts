@@ -2,7 +2,7 @@
 import type { Charter } from '../trust/charter.ts';
 import type { Stretch } from './authority.ts';
 import type { Fold } from './fold-index.ts';
-import { isSeen, type EventNode } from './node.ts';
+import { carriersOf, isSeen, type EventNode } from './node.ts';
 
 /** What a change of the charter means for a fold. */
 export interface CharterChange {
@@ -86,7 +86,7 @@ function changedStretches(before: Stretches, after: Stretches): ReadonlyMap<stri
 
 function addWithin(fold: Fold, stretches: ReadonlyMap<string, readonly Stretch[]>, events: Set<EventNode>): void {
   for (const node of fold.nodes.values()) {
-    const isThere = node.carriers.some(({ log, seq }) =>
+    const isThere = carriersOf(node).some(({ log, seq }) =>
       (stretches.get(log) ?? []).some(({ from, upto }) => seq >= from && seq <= upto),
     );
     if (isThere) events.add(node);

@@ -1,7 +1,7 @@
 /** Reading single events and lists of them out of a fold. */
 import type { Fold } from './fold-index.ts';
 import { isStanding } from './levels.ts';
-import { isClaim, isSeen, type Carrier, type EventNode } from './node.ts';
+import { carriersOf, isClaim, isSeen, type Carrier, type EventNode } from './node.ts';
 import { byCodeUnits, byPlace } from './order.ts';
 import { isStale } from './staleness.ts';
 import type { EventLine, EventView, SubjectRecord } from './state.ts';
@@ -19,7 +19,9 @@ export function eventView(fold: Fold, id: string): EventView | undefined {
     status,
     reason,
     by: node.by.map((from) => from.id).sort(byCodeUnits),
-    lines: node.carriers.map((carrier) => lineOf(node, carrier)).sort(byPlace),
+    lines: carriersOf(node)
+      .map((carrier) => lineOf(node, carrier))
+      .sort(byPlace),
     place: place === null ? null : { log: place.log, seq: place.seq },
     signers,
     purge,

@@ -6,6 +6,7 @@ import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
 import { assert } from '../../crypto/result.ts';
 import { classOf, scopeOf, type Auth, type Body } from '../event.ts';
 import { grown } from '../kept.ts';
+import { emptyLinks, type LinkList } from '../link-list.ts';
 import type { VerifiedLine } from '../log.ts';
 import type { StateTree } from '../root.ts';
 import type { Charter } from '../trust/charter.ts';
@@ -51,7 +52,7 @@ export interface Fold {
   readonly nodes: Map<string, EventNode>;
   readonly subjects: Map<string, SubjectEvents>;
   /** Links of the lines taken, per log: that of seq 1 first. */
-  readonly links: Map<string, string[]>;
+  readonly links: Map<string, LinkList>;
   /** Events of which a line carries an approval in the name of a signer, by that name. */
   readonly approved: Map<string, Set<EventNode>>;
   /** What follows from the charter for the judging of lines. */
@@ -91,16 +92,14 @@ export function nodeOf(fold: Fold, id: string): EventNode {
 /** Puts one line into the index; undefined when it was taken before. */
 export function takeLine(fold: Fold, line: VerifiedLine): EventNode | undefined {
   const links = linksOf(fold, line.log);
-  if (line.seq <= links.length) return undefined;
-  assert(
-    line.seq === links.length + 1,
-    `lines of a log are folded in order: ${line.log} ${line.seq} after ${links.length}`,
-  );
+  const taken = links.length();
+  if (line.seq <= taken) return undefined;
+  assert(line.seq === taken + 1, `lines of a log are folded in order: ${line.log} ${line.seq} after ${taken}`);
   links.push(line.link);
   fold.totals.lines += 1;
   const node = nodeOf(fold, line.id);
   if (node.said === null) takeSaid(fold, node, line);
-  if (node.carriers.length === 0) fold.totals.events += 1;
+  if (node.carrier === null) fold.totals.events += 1;
   addCarrier(node, carrierOf(fold, node, line));
   return node;
 }
@@ -129,15 +128,15 @@ export function authorityOf(fold: Pick<Fold, 'charter' | 'links'>): Pick<Fold, '
     revocations.flatMap((one) => [...one.marks]),
   );
   return {
-    authority: { charter, stretches: stretchesOf(charter), linkAt: (log, seq) => links.get(log)?.[seq - 1] },
+    authority: { charter, stretches: stretchesOf(charter), linkAt: (log, seq) => links.get(log)?.at(seq) },
     marks: new Set(marks.map(([log, { seq }]) => `${log} ${seq}`)),
   };
 }
 
-function linksOf(fold: Fold, log: string): string[] {
+function linksOf(fold: Fold, log: string): LinkList {
   const known = fold.links.get(log);
   if (known !== undefined) return known;
-  const links: string[] = [];
+  const links = emptyLinks();
   fold.links.set(log, links);
   return links;
 }

@@ -62,7 +62,7 @@ export function createFold(
   ports: FoldPorts = trustPorts,
   bodies: Bodies = plainBodies(),
 ): Fold {
-  const links = new Map<string, string[]>();
+  const links: Fold['links'] = new Map();
   const fold: Fold = {
     charter,
     trust,

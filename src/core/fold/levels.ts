@@ -5,7 +5,7 @@
 import type { Charter } from '../trust/charter.ts';
 import { scopeCovers } from '../trust/scope.ts';
 import { isDelegated, standingSigners, type Authority } from './authority.ts';
-import { isClaimKind, type Approval, type Carrier, type EventNode } from './node.ts';
+import { carriersOf, isClaimKind, type Approval, type Carrier, type EventNode } from './node.ts';
 import { byPlace } from './order.ts';
 import type { Said } from './said.ts';
 import type { HeldReason } from './state.ts';
@@ -30,7 +30,7 @@ export function settleLevel(authority: Authority, node: EventNode): void {
   if (node.approvals !== null) node.signers = standingSigners(authority, node);
   let place: Carrier | null = null;
   let level: Level | undefined;
-  for (const carrier of node.carriers) {
+  for (const carrier of carriersOf(node)) {
     const proven = provenBy(authority, node, carrier);
     if (proven === undefined || !isBetter(carrier, proven, place, level)) continue;
     place = carrier;
@@ -75,7 +75,7 @@ function isBetter(carrier: Carrier, proven: Level, place: Carrier | null, level:
 }
 
 function heldReason(charter: Charter, node: EventNode, proven: boolean): HeldReason | null {
-  if (node.said === null) return unreadableReason(node.carriers);
+  if (node.said === null) return unreadableReason(carriersOf(node));
   const className = node.family?.className ?? '';
   return foreignReason(charter, className, node.said) ?? (proven ? null : unprovenReason(node));
 }
@@ -96,9 +96,9 @@ function foreignReason(charter: Charter, className: string, said: Said): HeldRea
   return charter.audiences.has(said.audience) ? null : 'UNDECLARED_AUDIENCE';
 }
 
-function unprovenReason({ carriers, purge }: EventNode): HeldReason {
-  if (purge !== null) return 'UNPROVEN';
-  const verdicts = new Set(carriers.map(({ approval }) => approval?.verdict));
+function unprovenReason(node: EventNode): HeldReason {
+  if (node.purge !== null) return 'UNPROVEN';
+  const verdicts = new Set(carriersOf(node).map(({ approval }) => approval?.verdict));
   // Of a held event no approval stands: one that is good all the same was revoked with its signer.
   if (verdicts.has('ok')) return 'REVOKED';
   if (verdicts.has('forged')) return 'FORGED';

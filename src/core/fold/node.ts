@@ -75,7 +75,9 @@ export interface EventNode {
   /** '' while no subject can be read. Of the events of one subject always the same string, so comparing is cheap. */
   subject: string;
   place: Carrier | null;
-  carriers: readonly Carrier[];
+  /** The first line of it that came; the others, which few events have, after it. Read by `carriersOf`. */
+  carrier: Carrier | null;
+  moreCarriers: readonly Carrier[];
   /** Along the `basis` of the body, and against it. */
   basis: NodeList;
   citedBy: NodeList;
@@ -99,7 +101,14 @@ export function withNode(list: NodeList, node: EventNode): NodeList {
 
 /** Adds a place. */
 export function addCarrier(node: EventNode, carrier: Carrier): void {
-  node.carriers = grown(node.carriers, carrier);
+  if (node.carrier === null) node.carrier = carrier;
+  else node.moreCarriers = grown(node.moreCarriers, carrier);
+}
+
+/** Every place of an event, in order of arrival. Pure. */
+export function carriersOf({ carrier, moreCarriers }: EventNode): readonly Carrier[] {
+  if (carrier === null) return noCarriers;
+  return moreCarriers.length === 0 ? [carrier] : [carrier, ...moreCarriers];
 }
 
 /** A node of an id that nothing carries yet. */
@@ -129,7 +138,8 @@ export function unseenNode(id: string): EventNode {
     purge: null,
     subject: '',
     place: null,
-    carriers: noCarriers,
+    carrier: null,
+    moreCarriers: noCarriers,
     basis: noNodes,
     citedBy: noNodes,
     stale: undefined,

@@ -5,7 +5,7 @@
 import { kept } from '../kept.ts';
 import { idListOf } from './id-list.ts';
 import { isStanding } from './levels.ts';
-import { isSeen, takesPart, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
+import { carriersOf, isSeen, takesPart, type Carrier, type EventNode, type SubjectEvents } from './node.ts';
 import type { Alarm, AlarmKind, HeldReason, Notice, NoticeKind, Report } from './state.ts';
 
 type AnyKind = AlarmKind | NoticeKind;
@@ -54,7 +54,7 @@ export function reportLines(drafts: ReportDrafts, subject: SubjectEvents): void 
 }
 
 function reportCarriers(drafts: ReportDrafts, node: EventNode): void {
-  for (const carrier of node.carriers) {
+  for (const carrier of carriersOf(node)) {
     const kind = approvalAlarm(node, carrier);
     if (kind !== undefined) report(drafts, kind, carrier.log, node);
     if (node.held !== null && bodyFaults.has(node.held)) report(drafts, node.held as AlarmKind, carrier.log, node);

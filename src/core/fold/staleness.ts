@@ -3,7 +3,7 @@
  * digest that comes back makes the claim fresh again. Source: docs/fold.md R5.
  */
 import { isStanding } from './levels.ts';
-import type { Carrier, EventNode } from './node.ts';
+import { carriersOf, type Carrier, type EventNode } from './node.ts';
 
 /** What one host last saw of one home. */
 export interface Observation {
@@ -82,7 +82,7 @@ export function isStale(observations: ReadonlyMap<string, Observation>, node: Ev
 function lastSighting(node: EventNode): number {
   if (node.held !== null) return 0;
   let last = 0;
-  for (const carrier of node.carriers) if (carrier.seq > last && isSighting(node, carrier)) last = carrier.seq;
+  for (const carrier of carriersOf(node)) if (carrier.seq > last && isSighting(node, carrier)) last = carrier.seq;
   return last;
 }
 

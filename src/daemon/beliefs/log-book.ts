@@ -1,5 +1,6 @@
 /** Where every log stands: tip, commit, links. And the logs read from the repository, verified (R0). */
 import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from '../../core/log.ts';
+import { emptyLinks, type LinkList } from '../../core/link-list.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys, usableUpto, type Usable } from '../../core/trust/usable.ts';
 import { counted } from '../counted.ts';
@@ -51,7 +52,7 @@ export interface LogBook {
 /** One log of a book. */
 interface LogEntry {
   /** Link of line 1, 2, 3… */
-  readonly links: string[];
+  readonly links: LinkList;
   /** How many of them may be used. */
   usable: number;
   oid: string;
@@ -62,18 +63,18 @@ interface LogEntry {
 export function createLogBook(): LogBook {
   let entries = new Map<string, LogEntry>();
   const entryOf = (log: string): LogEntry => {
-    const entry = entries.get(log) ?? { links: [], usable: 0, oid: '', cut: undefined };
+    const entry = entries.get(log) ?? { links: emptyLinks(), usable: 0, oid: '', cut: undefined };
     entries.set(log, entry);
     return entry;
   };
   const lineAt = (entry: LogEntry | undefined, seq: number): LogTip | undefined => {
-    const link = entry?.links[seq - 1];
+    const link = entry?.links.at(seq);
     return entry === undefined || link === undefined ? undefined : { oid: entry.oid, seq, link };
   };
   return {
-    tip: (log) => lineAt(entries.get(log), entries.get(log)?.links.length ?? 0),
+    tip: (log) => lineAt(entries.get(log), entries.get(log)?.links.length() ?? 0),
     head: (log) => lineAt(entries.get(log), entries.get(log)?.usable ?? 0),
-    linkAt: (log, seq) => entries.get(log)?.links[seq - 1],
+    linkAt: (log, seq) => entries.get(log)?.links.at(seq),
     oids: () => Object.fromEntries([...entries].map(([log, { oid }]) => [log, oid])),
     logs: () => [...entries.keys()].toSorted((a, b) => (a < b ? -1 : 1)),
     cuts: () => [...entries.values()].flatMap(({ cut }) => cut ?? []),
@@ -82,9 +83,9 @@ export function createLogBook(): LogBook {
     extend(log, lines, oid) {
       const entry = entryOf(log);
       // One that was bounded before stays so: whoever extends it bounds it anew.
-      const whole = entry.usable === entry.links.length;
+      const whole = entry.usable === entry.links.length();
       for (const line of lines) entry.links.push(line.link);
-      if (whole) entry.usable = entry.links.length;
+      if (whole) entry.usable = entry.links.length();
       entry.oid = oid;
     },
     bound: (log, upto) => void (entryOf(log).usable = upto),

@@ -63,7 +63,7 @@ describe('R1: approvals of a revoked signer', () => {
   test('a log stands by its mark once it is long enough to have the link of it', () => {
     const world = newWorld();
     const id = world.say('alpha', 'assert', 'note/one', { value: 'v' }, { sign: 'dana' });
-    const charter = revoked({ alpha: { seq: 2, link: 'of another branch' } });
+    const charter = revoked({ alpha: { seq: 2, link: 'f'.repeat(64) } });
     const fold = createFold(charter, trust, fakePorts);
     foldLines(fold, world.lines);
     expect(readBeliefs(fold).view(id).level).toBe('signed');

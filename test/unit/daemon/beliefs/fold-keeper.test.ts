@@ -12,6 +12,11 @@ import { initRepository, type Repository } from '../../../../src/store/git/repos
 import { temporaryFolder } from '../../../lib/temporary.ts';
 import { genesisOf, testSigner } from '../../../lib/trust-ops.ts';
 
+/** Of a line that nobody made. */
+function linkOf(seq: number): string {
+  return String(seq).padStart(64, '0');
+}
+
 const genesis = genesisOf(testSigner('craig', 1), {});
 
 function trustState(): TrustState {
@@ -88,19 +93,19 @@ test('who waits for the fold while it is read again gets the one that the book i
 });
 
 test('a book becomes another one at once, cuts and all', () => {
-  const line = (seq: number) => ({ link: `link-${seq}` }) as unknown as VerifiedLine;
+  const line = (seq: number) => ({ link: linkOf(seq) }) as unknown as VerifiedLine;
   const [before, after] = [createLogBook(), createLogBook()];
   before.extend('alpha', [line(1), line(2)], 'old');
   before.cut({ log: 'alpha', seq: 3, code: 'LOG_CUT', detail: 'x', held: 2 });
   after.extend('alpha', [line(1), line(2), line(3)], 'new');
   after.extend('beta', [], '');
   before.become(after);
-  expect(before.tip('alpha')).toEqual({ oid: 'new', seq: 3, link: 'link-3' });
+  expect(before.tip('alpha')).toEqual({ oid: 'new', seq: 3, link: linkOf(3) });
   expect(before.tip('beta')).toBeUndefined();
   expect(before.oids()).toEqual({ alpha: 'new', beta: '' });
   expect(before.cuts()).toEqual([]);
   expect([before.linkAt('alpha', 2), before.linkAt('alpha', 4), before.linkAt('gamma', 1)]).toEqual([
-    'link-2',
+    linkOf(2),
     undefined,
     undefined,
   ]);

@@ -1,6 +1,6 @@
 /**
  * SIGKILL at random moments while requests are in flight, bulk appends and packing among them: the daemon alone, its process
- * group, a git child of it. The last third beside a peer that writes too, most of them while its lines are being fetched.
+ * group, a git child of it. The last quarter beside a peer that writes too, most of them while its lines are being fetched.
  * `--kills=N` (default 210), `--target=memd|writer`.
  */
 import type { Random } from '../test/lib/random.ts';
@@ -18,6 +18,7 @@ import {
   checkCopy,
   untilBothHold,
   untilFetching,
+  untilTaken,
   type WritingPeer,
 } from './lib/writing-peer.ts';
 
@@ -35,7 +36,7 @@ const appendSpreadsMs: readonly number[] = [20, 60, 400];
 const bulkSpreadMs = 300;
 const checkEvery = 40;
 /** Part of the kills that happens beside a peer; and of those, how many wait for a fetch. */
-const peerShare = 1 / 3;
+const peerShare = 1 / 4;
 const fetchShare = 3 / 4;
 /** What comes with a fetch takes a few milliseconds, or some 100 where it is many lines. */
 const fetchSpreadsMs: readonly number[] = [2, 10, 60];
@@ -163,6 +164,8 @@ async function killFetching(context: DrillContext, scene: Scene, peer: WritingPe
   const { target, running, clients, tally } = scene;
   const { random } = context;
   const bulk = random.below(6) === 0 ? peer.clients.bulk(bulkEvents) : undefined;
+  // Killed in each first fetch after a start it would never have anything of its peer.
+  if (random.below(2) === 0) await untilTaken(target, peer);
   const isFetching = await untilFetching(target);
   await pause(random.next() * random.pick(fetchSpreadsMs));
   await untilInFlight(context, clients);

@@ -1,5 +1,5 @@
 /** A second host that writes and is left alone while the first one is killed: what they fetch from each other is at stake. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkAgainstLedger, checkRepository, readLogWithGit } from './check-log.ts';
 import { startClients, type Clients } from './clients.ts';
@@ -41,7 +41,7 @@ async function onTarget(target: Target, folder: string, ...args: readonly string
 }
 
 /** How long a fetch is waited for. */
-const fetchMs = 3_000;
+const fetchMs = 1_500;
 
 /** Resolves while the target takes something in from its peer. @returns false when it fetched nothing for so long. */
 export async function untilFetching(target: Target): Promise<boolean> {
@@ -53,8 +53,25 @@ export async function untilFetching(target: Target): Promise<boolean> {
   return false;
 }
 
+/** Resolves once the target has taken lines of its peer since the call, or took none for so long. */
+export async function untilTaken(target: Target, { host }: WritingPeer): Promise<void> {
+  const before = branchOf(target, host);
+  for (const start = performance.now(); performance.now() - start < fetchMs;) {
+    if (branchOf(target, host) !== before) return;
+    await pause(1);
+  }
+}
+
+/** Commit of the peer's log as the target holds it; '' while there is none, or once it is packed. */
+function branchOf(target: Target, { name }: TestHost): string {
+  const file = join(target.home, 'repo.git/refs/heads/log', name);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
 /** Fails unless what the target holds of its peer's log is the beginning of it, byte for byte. @returns its lines. */
 export function checkCopy(context: DrillContext, target: Target, { host }: WritingPeer): number {
+  // Killed in every fetch so far, it holds none.
+  if (branchOf(target, host) === '') return 0;
   const copy = readLogWithGit(target.home, host.name);
   const log = readLogWithGit(host.home, host.name);
   context.check(

@@ -1,6 +1,6 @@
 /**
  * One view of the standard corpus checked by its manifest, as a library call, beside the bare ed25519 verifies in it, run by
- * run in turn.
+ * run in turn; and one record proved to the root, beside its hashes.
  */
 import { verify } from 'node:crypto';
 import { createFold, foldLines, readState } from '../src/core/fold/fold.ts';
@@ -14,11 +14,12 @@ import {
   viewLineMessage,
   type Statement,
 } from '../src/core/view-line.ts';
+import { provedDigest, proveKey } from '../src/core/root.ts';
 import { renderViews } from '../src/core/views/render.ts';
 import { viewSourceOf } from '../src/core/views/view-source.ts';
 import { decodeBase64, encodeBase64 } from '../src/crypto/base64.ts';
 import { publicKeyOf, signEd25519, strictEd25519Handle } from '../src/crypto/ed25519.ts';
-import { sha256Hex } from '../src/crypto/hash.ts';
+import { sha256Hex, sha256OfHex } from '../src/crypto/hash.ts';
 import { utf8Bytes } from '../src/crypto/text.ts';
 import { textsOf, verifiedLines } from './cold-fold.ts';
 import { corpusHosts, corpusKey } from './corpus.ts';
@@ -26,6 +27,7 @@ import { makeBenchMesh } from './lib/bench-mesh.ts';
 import { ceilingFigure, quantiles, ratioFigure, timed, type Figure } from './lib/figures.ts';
 
 const runs = 300;
+const proofs = 500;
 
 /** Manifest of the views of `count` lines, cosigned by every other host, and all that a check needs. */
 function makeCase(count: number) {
@@ -62,7 +64,7 @@ function makeCase(count: number) {
     bare(host, statementMessage(line), line.cosign),
     ...[...cosigned].map(([name, one]) => bare(name, statementMessage(line), one)),
   ];
-  return { check, signatures, bytes: text.length };
+  return { check, signatures, bytes: text.length, fold, root: statement.root };
 }
 
 function bare(host: string, message: string, base64: string): () => void {
@@ -76,7 +78,8 @@ function bare(host: string, message: string, base64: string): () => void {
 }
 
 export async function benchManifest(options: { readonly count: number }): Promise<Figure[]> {
-  const { check, signatures, bytes } = makeCase(options.count);
+  const made = makeCase(options.count);
+  const { check, signatures, bytes } = made;
   const floor = (): void => {
     for (const one of signatures) one();
   };
@@ -90,6 +93,7 @@ export async function benchManifest(options: { readonly count: number }): Promis
   const what = `one view of ${options.count} lines checked by its manifest (${bytes} bytes, ${signatures.length} signatures)`;
   const slowest = { what: `${what}, p95`, value: p95, unit: 'ms', target: 'none: this machine as it is', met: true };
   return [
+    ...proofFigures(made),
     ceilingFigure({ what: `${what}, p50`, value, unit: 'ms', atMost: 5 }),
     { ...slowest, floor: { what: 'the bare ed25519 verifies, p95', value: quantiles(floors).p95 } },
     ratioFigure({
@@ -98,6 +102,36 @@ export async function benchManifest(options: { readonly count: number }): Promis
       unit: 'ms',
       floor: { what: 'the bare ed25519 verifies', value: quantiles(floors).p50 },
       atMost: 3,
+    }),
+  ];
+}
+
+/** A record of the corpus proved to the root, and checked: a hash for each level, and the record's own two. */
+function proofFigures({ fold, root }: ReturnType<typeof makeCase>): readonly Figure[] {
+  const keys = [...fold.records.keys()].slice(0, proofs);
+  const context = { rules: rulesVersion, trust: fold.trust };
+  const [times, floors, sizes]: [number[], number[], number[]] = [[], [], []];
+  for (const key of [...keys, ...keys.map((one) => `${one}-absent`)]) {
+    const start = performance.now();
+    const proof = proveKey(fold.tree, key);
+    const said = provedDigest(proof, { key, root, context });
+    times.push(performance.now() - start);
+    if (said === undefined) throw new Error(`no proof of ${key}`);
+    const from = performance.now();
+    for (let level = 0; level < proof.siblings.length; level += 1) sha256OfHex(`01${root}${root}`);
+    floors.push(performance.now() - from);
+    sizes.push(JSON.stringify(proof).length);
+  }
+  const what = `one record of ${fold.records.size} proved and checked`;
+  const floor = { what: 'its levels hashed', value: quantiles(floors).p50 };
+  const largest = Math.max(...sizes);
+  return [
+    { ...ceilingFigure({ what: `${what}, p50`, value: quantiles(times).p50, unit: 'ms', atMost: 1 }), floor },
+    ceilingFigure({
+      what: `the largest of ${sizes.length} such proofs, as JSON`,
+      value: largest,
+      unit: 'bytes',
+      atMost: 2_048,
     }),
   ];
 }

@@ -1,18 +1,15 @@
 /**
- * The root: one hash that is equal on every host that folded the same lines under the same charter and rules. For now a
- * hash over all leaves in order; the leaves are digests already, so that a Merkle tree can take the place of the one
- * hash without a change to what calls it. Source: docs/fold.md, Root.
+ * The root: one hash that is equal on every host that folded the same lines under the same charter and rules, and to which
+ * a single record can be proved. Source: docs/fold.md, Root.
  */
 import { canonicalJson, type JsonValue } from '../crypto/canonical.ts';
 import { sha256Hex } from '../crypto/hash.ts';
+import { emptyMerkle, merkleTop, proveLeaf, putLeaf, topOfProof, type MerkleProof, type MerkleTree } from './merkle.ts';
 import type { Charter, CharterDelegation, CharterHost, CharterPurge, CharterSigner } from './trust/charter.ts';
 import type { Pin } from './trust/op-types.ts';
 
-/** Leaves by key. Mutable. `order`: the keys, sorted; null until a root is first asked for. */
-export interface StateTree {
-  readonly leaves: Map<string, string>;
-  order: string[] | null;
-}
+/** Leaves by key. Mutable. */
+export type StateTree = MerkleTree;
 
 /** What a root commits to besides the leaves. */
 export interface RootContext {
@@ -22,37 +19,45 @@ export interface RootContext {
 
 /** A tree without leaves. */
 export function emptyTree(): StateTree {
-  return { leaves: new Map(), order: null };
+  return emptyMerkle();
 }
 
 /** Sets the leaf of a key to the digest (64 hex) of what stands there, or removes it with null. */
 export function setLeaf(tree: StateTree, key: string, digest: string | null): void {
-  const known = tree.leaves.has(key);
-  if (digest === null) tree.leaves.delete(key);
-  else tree.leaves.set(key, digest);
-  if (tree.order === null || known === (digest !== null)) return;
-  // A sort of all keys for each new subject would cost more than the rest of a root.
-  const place = placeOf(tree.order, key);
-  if (digest === null) tree.order.splice(place, 1);
-  else tree.order.splice(place, 0, key);
+  putLeaf(tree, pathOf(key), digest);
 }
 
-/** sha256 of the JCS of {leaves: [[key, digest], …] sorted by key, rules, trust}. */
-export function rootOf(tree: StateTree, { rules, trust }: RootContext): string {
-  tree.order ??= [...tree.leaves.keys()].sort((a, b) => (a < b ? -1 : 1));
-  const leaves = tree.order.map((key) => [key, tree.leaves.get(key)]);
-  return sha256Hex(JSON.stringify({ leaves, rules, trust }));
+/** sha256 of the JCS of {rules, top, trust}, `top` being the hash of the Merkle tree over all leaves. */
+export function rootOf(tree: StateTree, context: RootContext): string {
+  return rootWith(merkleTop(tree), context);
 }
 
-/** Where the key stands, or would stand, in sorted keys. */
-function placeOf(order: readonly string[], key: string): number {
-  let [from, upto] = [0, order.length];
-  while (from < upto) {
-    const middle = (from + upto) >>> 1;
-    if ((order[middle] ?? '') < key) from = middle + 1;
-    else upto = middle;
-  }
-  return from;
+/** Proves what a root says of a key: the digest of what stands there, or that nothing does. */
+export function proveKey(tree: StateTree, key: string): MerkleProof {
+  return proveLeaf(tree, pathOf(key));
+}
+
+/**
+ * What a root says of a key by a proof that anybody may have made: the digest (64 hex) of what stands there, null when
+ * nothing does; undefined when the proof is not of this root. Pure.
+ */
+export function provedDigest(
+  proof: MerkleProof,
+  { key, root, context }: { readonly key: string; readonly root: string; readonly context: RootContext },
+): string | null | undefined {
+  const path = pathOf(key);
+  const top = topOfProof(path, proof);
+  if (top === undefined || rootWith(top, context) !== root) return undefined;
+  return proof.leaf?.path === path ? proof.leaf.digest : null;
+}
+
+function rootWith(top: string, { rules, trust }: RootContext): string {
+  return sha256Hex(JSON.stringify({ rules, top, trust }));
+}
+
+/** sha256 of the JCS of [subject, scope], or of [item]: no part of a key holds a space. */
+function pathOf(key: string): string {
+  return sha256Hex(JSON.stringify(key.split(' ')));
 }
 
 /**

@@ -25,3 +25,8 @@ export function sha512(data: string | Uint8Array): Uint8Array {
 export function sha1Hex(data: string | Uint8Array): string {
   return hash('sha1', data, 'hex');
 }
+
+/** sha256 of the bytes that these hex digits stand for, as 64 lower-case hex digits. Pure. */
+export function sha256OfHex(hex: string): string {
+  return hash('sha256', Buffer.from(hex, 'hex'), 'hex');
+}

@@ -9,7 +9,8 @@ import {
   type FoldPorts,
 } from '../../src/core/fold/fold.ts';
 import { recordKey, type EventView, type SubjectRecord } from '../../src/core/fold/state.ts';
-import { charterLeaves } from '../../src/core/root.ts';
+import { leafCount } from '../../src/core/merkle.ts';
+import { charterLeaves, proveKey } from '../../src/core/root.ts';
 import type { Charter } from '../../src/core/trust/charter.ts';
 import { scopeCovers } from '../../src/core/trust/scope.ts';
 import { oracleFold, oracleRoot, type OracleState } from '../oracle/fold-state.ts';
@@ -189,10 +190,10 @@ function brokenRecord(
   return keyOf(shown) === keyOf(claim) ? undefined : 'K1 a signed subject serves something else';
 }
 
-/** Everything that the root has of the charter. Names of records hold a slash, those of charter items a colon first. */
-function charterIn(fold: Fold): string {
-  const items = [...fold.tree.leaves].filter(([key]) => !key.includes(' '));
-  return JSON.stringify([readState(fold).trust, items.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+/** Everything that the root has of the charter: each item as it is proved, and how many leaves there are besides records. */
+function charterIn({ charter, records, tree, trust }: Fold): string {
+  const items = [...charterLeaves(charter).keys()].map((item) => [item, proveKey(tree, item).leaf]);
+  return JSON.stringify([trust, items, leafCount(tree) - records.size]);
 }
 
 /** An unsigned attack by `hosts`. `undisputed`: claims that nobody disputed before, in the sense of R3.7. */

@@ -226,8 +226,30 @@ function statusOf(judged: Judged, by: readonly Ev[], ev: Ev, own: Case | undefin
 /** Root of a state with these leaves of charter items. */
 export function oracleRoot(state: OracleState, leaves: readonly (readonly [string, string])[], trust: string): string {
   const records = Object.entries(state.records).map(([key, value]) => [key, sha256Hex(canonicalJson(value))] as const);
-  const sorted = [...leaves, ...records].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return sha256Hex(canonicalJson({ leaves: sorted, rules: 1, trust }));
+  const all = [...leaves, ...records].map(([key, digest]): OracleLeaf => {
+    const path = sha256Hex(canonicalJson(key.split(' ')));
+    const bits = Array.from(path, (digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('');
+    return { bits, hash: sha256Hex(Buffer.from(`00${path}${digest}`, 'hex')) };
+  });
+  return sha256Hex(canonicalJson({ rules: 1, top: treeOf(all, 0), trust }));
+}
+
+interface OracleLeaf {
+  readonly bits: string;
+  readonly hash: string;
+}
+
+/** Hash of a tree of these leaves, which have their first `depth` bits in common. */
+function treeOf(leaves: readonly OracleLeaf[], depth: number): string {
+  if (leaves.length === 0) return '00'.repeat(32);
+  if (leaves.length === 1) return leaves[0]?.hash ?? '';
+  const [left, right] = ['0', '1'].map((bit) =>
+    treeOf(
+      leaves.filter(({ bits }) => bits[depth] === bit),
+      depth + 1,
+    ),
+  );
+  return sha256Hex(Buffer.from(`01${left}${right}`, 'hex'));
 }
 
 function idsOf(list: readonly Ev[]): string[] {

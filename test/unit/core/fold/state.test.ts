@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson, type JsonValue } from '../../../../src/crypto/canonical.ts';
 import { sha256Hex } from '../../../../src/crypto/hash.ts';
 import { createFold, foldLines, readState } from '../../../../src/core/fold/fold.ts';
+import { charterLeaves, provedDigest, proveKey } from '../../../../src/core/root.ts';
 import { beliefsOf, fakeCharter, fakePorts, newWorld, trust } from '../../../lib/fold-builders.ts';
 
 describe('state: records', () => {
@@ -100,12 +101,15 @@ describe('state: alarms and notices', () => {
 });
 
 describe('state: root', () => {
-  test('is the hash of the sorted leaves, the rules and the trust hash', () => {
+  test('proves every charter item and every record, and that others are not there', () => {
     const world = newWorld();
     world.say('alpha', 'assert', 'note/one', { value: 'v1' });
     const { fold } = beliefsOf(world);
-    const leaves = [...fold.tree.leaves].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    expect(leaves.map(([key]) => key)).toEqual([
+    const { root, records } = readState(fold);
+    const says = (key: string): string | null | undefined =>
+      provedDigest(proveKey(fold.tree, key), { key, root, context: { rules: 1, trust } });
+    const items = charterLeaves(fold.charter);
+    expect([...items.keys()].toSorted()).toEqual([
       'audience:agents',
       'audience:operator',
       'audience:staff',
@@ -116,12 +120,13 @@ describe('state: root', () => {
       'host:alpha',
       'host:beta',
       'host:gamma',
-      'note/one *',
       'signer:bob',
       'signer:craig',
       'signer:dana',
     ]);
-    expect(readState(fold).root).toBe(sha256Hex(canonicalJson({ leaves, rules: 1, trust })));
+    for (const [item, digest] of items) expect(says(item)).toBe(digest);
+    expect(says('note/one *')).toBe(sha256Hex(canonicalJson(records.get('note/one *') as unknown as JsonValue)));
+    for (const key of ['note/two *', 'note/one other', 'host:delta', 'signer:alpha']) expect(says(key)).toBeNull();
   });
 
   test('moves with a belief, with the charter and with the trust hash, and not with a mere copy of a line', () => {

@@ -5,7 +5,7 @@
 import { kept } from '../kept.ts';
 import { classOf, isClaim, scopeOf } from '../event.ts';
 import { levelRanks } from '../fold/levels.ts';
-import { byCodeUnits, byPlace } from '../fold/order.ts';
+import { byCodeUnits, byPlace, sortedUnique } from '../fold/order.ts';
 import type { EventView, SubjectRecord } from '../fold/state.ts';
 import type { Rankable } from './rank.ts';
 import { eventViewsOf, isVisible, placeOf, type ViewSource } from './view-source.ts';
@@ -66,11 +66,13 @@ export function summarizeSubject(source: ViewSource, reader: Reader, subject: Su
     (view) => isVisible(view, reader.audiences) && inScope(view, reader),
   );
   const records = recordsFor(subject.records, reader.scope);
+  const byId = new Map(views.map((view) => [view.id, view]));
+  const sides = sidesByScope(views);
   const idsOf = (status: EventView['status']): readonly string[] =>
     views.filter((view) => view.status === status).map(({ id }) => id);
   return {
-    served: kept(records.flatMap((record) => servedEntry(source, record, views) ?? [])),
-    open: kept(records.flatMap((record) => openEntry(record, views) ?? [])),
+    served: kept(records.flatMap((record) => servedEntry(source, record, byId) ?? [])),
+    open: kept(records.flatMap((record) => openEntry(record, sides) ?? [])),
     newest: kept(newestOf(subject.name, views)),
     quarantined: kept(idsOf('quarantined')),
     held: kept(idsOf('held')),
@@ -141,7 +143,7 @@ function answerOf({ status, served, parked, flags }: SubjectRecord): string {
   return [status, served, parked.count, parked.digest, ...parked.first, ...flags].join(' ');
 }
 
-function servedEntry(source: ViewSource, record: SubjectRecord, views: readonly EventView[]): ServedEntry | undefined {
+function servedEntry(source: ViewSource, record: SubjectRecord, views: ViewsById): ServedEntry | undefined {
   if (record.served === null) return undefined;
   const view = shownClaim(record, views);
   if (view === undefined) return undefined;
@@ -170,30 +172,61 @@ function tierOf({ level }: EventView, { flags }: SubjectRecord): number {
   return (level === 'signed' ? 2 : 0) + (flags.includes('pinned') ? 1 : 0);
 }
 
+type ViewsById = ReadonlyMap<string, EventView>;
+
 /** The served claim; when this audience may not see it, the best equal one that it may. */
-function shownClaim(record: SubjectRecord, views: readonly EventView[]): EventView | undefined {
-  const served = views.find(({ id }) => id === record.served);
+function shownClaim(record: SubjectRecord, views: ViewsById): EventView | undefined {
+  const served = record.served === null ? undefined : views.get(record.served);
   if (served !== undefined) return served;
-  const equal = new Set(record.corroboration.ids.first);
   const best = (a: EventView, b: EventView): number =>
     levelRanks[b.level] - levelRanks[a.level] || byPlace(placeOf(a), placeOf(b));
-  return views.filter(({ id }) => equal.has(id)).sort(best)[0];
+  return record.corroboration.ids.first.flatMap((id) => views.get(id) ?? []).sort(best)[0];
 }
 
-function openEntry(record: SubjectRecord, views: readonly EventView[]): OpenEntry | undefined {
-  const here = views.filter((view) => countsInScope(view, record.scope));
-  const sides = here.filter(isLive);
+/** Who stands for what in one scope, without those of `*`. */
+interface Sides {
+  readonly live: number;
+  /** Every live claim goes against something signed; also where there is none. */
+  readonly againstSigned: boolean;
+  /** Hosts of the live claims, and of the open questions. */
+  readonly hosts: readonly string[];
+  readonly askers: readonly string[];
+}
+
+const noSides: Sides = { live: 0, againstSigned: true, hosts: [], askers: [] };
+
+/** Once for all scopes: a host may name thousands of them, and everything of `*` counts in each. */
+function sidesByScope(views: readonly EventView[]): ReadonlyMap<string, Sides> {
+  const readable = views.flatMap((view) => (view.body === null ? [] : [{ view, scope: scopeOf(view.body) }]));
+  const groups = Map.groupBy(readable, ({ scope }) => scope);
+  return new Map([...groups].map(([scope, group]) => [scope, sidesOf(group.map(({ view }) => view))]));
+}
+
+function sidesOf(views: readonly EventView[]): Sides {
+  const live = views.filter(isLive);
+  return {
+    live: live.length,
+    againstSigned: live.every(isAgainstSigned),
+    hosts: hostsOf(live),
+    askers: hostsOf(views.filter(({ status }) => status === 'open')),
+  };
+}
+
+function openEntry(record: SubjectRecord, sides: ReadonlyMap<string, Sides>): OpenEntry | undefined {
+  const wide = sides.get('*') ?? noSides;
+  const own = record.scope === '*' ? noSides : (sides.get(record.scope) ?? noSides);
   if (record.status === 'parked') {
-    const againstSigned = sides.every(isAgainstSigned);
-    return sides.length === 0 ? undefined : { record, reason: 'UNRESOLVED', againstSigned, hosts: hostsOf(sides) };
+    const againstSigned = wide.againstSigned && own.againstSigned;
+    if (wide.live + own.live === 0) return undefined;
+    return { record, reason: 'UNRESOLVED', againstSigned, hosts: sortedUnique([...wide.hosts, ...own.hosts]) };
   }
-  const questions = here.filter((view) => view.status === 'open');
-  const isOpen = record.status === 'none' && record.flags.includes('undecided') && questions.length > 0;
-  return isOpen ? { record, reason: 'UNDECIDED', againstSigned: false, hosts: hostsOf(questions) } : undefined;
+  const askers = sortedUnique([...wide.askers, ...own.askers]);
+  const isOpen = record.status === 'none' && record.flags.includes('undecided') && askers.length > 0;
+  return isOpen ? { record, reason: 'UNDECIDED', againstSigned: false, hosts: askers } : undefined;
 }
 
 function hostsOf(views: readonly EventView[]): readonly string[] {
-  return [...new Set(views.map((view) => view.body?.host ?? placeOf(view).log))].sort(byCodeUnits);
+  return sortedUnique(views.map((view) => view.body?.host ?? placeOf(view).log));
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   existsSync,
   mkdirSync,
   renameSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -203,6 +204,37 @@ describe('packs', () => {
 });
 
 describe('what may be lost', () => {
+  test.each([
+    ['its fine journal', 'repo.git/refs/heads/view/alpha'],
+    ['its view journal', 'journal.jsonl'],
+  ])(
+    'shows in %s where an old branch and the last-heads.json of then are put back and the newer commits are gone',
+    { timeout: 120_000 },
+    async (_, gone) => {
+      const host = await copy();
+      removeCopies(host.home);
+      const lastHeads = join(host.home, 'last-heads.json');
+      const [then, oid] = [readFileSync(lastHeads), git(host, 'rev-parse', 'log/alpha')];
+      const before = new Set(git(host, 'rev-list', '--objects', '--all').split('\n'));
+      await host.json('lesson', 'lesson/y', 'y');
+      const newer = git(host, 'rev-list', '--objects', 'log/alpha', `^${oid}`).split('\n');
+      writeFileSync(lastHeads, then);
+      writeFileSync(branch(host), `${oid}\n`);
+      rmSync(join(host.home, gone), { force: true });
+      rmSync(join(host.home, 'state.sqlite'));
+      removeCopies(host.home);
+      for (const object of newer.filter((one) => !before.has(one)).map((one) => one.slice(0, 40)))
+        rmSync(join(host.home, 'repo.git/objects', object.slice(0, 2), object.slice(2)), { force: true });
+      for (const _ of [1, 2]) expect((await repair(host)).left).toMatchObject([{ what: 'lines' }]);
+      expect(await host.refused(1, ['lesson', 'lesson/x', 'x'])).toMatchObject({ code: 'BRANCH_REWOUND' });
+      // A person's word counts for good, whatever the journals go on saying.
+      expect((await repair(host, '--accept-loss')).left).toEqual([]);
+      for (const n of [1, 2]) await host.json('lesson', `lesson/z${n}`, 'z');
+      expect(await host.json('verify', '--deep')).toMatchObject({ ok: true });
+      expect((await repair(host)).left).toEqual([]);
+    },
+  );
+
   test('is not given up by itself: no line takes its number before a person says so', { timeout: 60_000 }, async () => {
     const host = await copy();
     removeCopies(host.home);

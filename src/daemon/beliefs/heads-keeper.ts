@@ -104,6 +104,7 @@ export function openHeadsKeeper(
       const heads = {
         ...headsNow(book, trust, { last, faults: faults(book, trust) }),
         ...(seen === undefined ? {} : { view: { n: seen.n, hash: seen.hash } }),
+        ...(last.givenUp === undefined ? {} : { givenUp: last.givenUp }),
       };
       if (JSON.stringify(heads) === JSON.stringify(last)) return;
       try {

@@ -13,7 +13,7 @@ import { splitLines } from '../../core/segments.ts';
 import { isWhole, listCommits, tipsOf, type BranchCommit } from '../../store/git/branch-commits.ts';
 import { openReader } from '../../store/git/reader.ts';
 import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
-import { unknownCommit, type LastHead } from '../../store/notes/last-heads.ts';
+import { unknownCommit, unknownLink, type LastHead } from '../../store/notes/last-heads.ts';
 import { restoreCommit, writeTree, writeWholeCommit } from '../../store/logs/log-salvage.ts';
 import { readLogLayout, readSegments } from '../../store/logs/log-tree.ts';
 import { readPlainCopy } from '../../store/logs/plain-copies.ts';
@@ -36,9 +36,6 @@ export interface LogsToRepair {
   /** What `last-heads.json` saw. */
   readonly last: Readonly<Record<string, LastHead>>;
 }
-
-/** What an earlier repair wrote into `last-heads.json` in the place of a line that may be lost: no line has this link. */
-export const unknownLink: string = '0'.repeat(64);
 
 /** A log of which lines may be lost, and at which number the first of them. */
 export interface LostLines {

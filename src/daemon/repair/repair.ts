@@ -12,9 +12,15 @@ import { isWhole } from '../../store/git/branch-commits.ts';
 import { openRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home/home.ts';
 import { readKeys } from '../../store/home/keys.ts';
-import { readLastHeads, unknownCommit, writeLastHeads, type LastHeads } from '../../store/notes/last-heads.ts';
+import {
+  readLastHeads,
+  unknownCommit,
+  unknownLink,
+  writeLastHeads,
+  type LastHeads,
+} from '../../store/notes/last-heads.ts';
 import { sweepHome } from '../../store/home/sweep.ts';
-import { readSeenHeads } from '../beliefs/own-word.ts';
+import { readSeenHeads, saidOfOwnLog } from '../beliefs/own-word.ts';
 import { counted } from '../counted.ts';
 import { describeError } from '../describe-error.ts';
 import { openEngine, type Engine } from '../engine.ts';
@@ -23,7 +29,7 @@ import { readIdentity } from '../identity.ts';
 import { openAskedPeers } from './ask-peers.ts';
 import { repairHomeFiles, repairModes } from './repair-files.ts';
 import { lockForRepair } from './repair-lock.ts';
-import { repairLogs, unknownLink, type LostLines } from './repair-logs.ts';
+import { repairLogs, type LostLines } from './repair-logs.ts';
 import { repairObjects } from './repair-objects.ts';
 import { repairSkeleton } from './repair-skeleton.ts';
 import { repairTrust, type Member } from './repair-trust.ts';
@@ -206,8 +212,9 @@ async function acceptLoss(room: RepairRoom): Promise<void> {
   const { home } = room;
   const { host } = readIdentity(home);
   room.aside.moveAside(home.lastHeads, 'what it saw and nobody holds is given up');
-  // Not left out: then the journals of this host would say again what is given up.
-  await writeLastHeads(home, { logs: {}, trust: null });
+  // The journals of this host would say again what is given up.
+  const givenUp = await saidOfOwnLog({ home, repository: openRepository(home.repository) }, host);
+  await writeLastHeads(home, { logs: {}, trust: null, givenUp });
   const oid = commitOf(home.repository, host);
   if (oid === undefined || (oid !== null && !(await isWhole(openRepository(home.repository), oid))))
     room.aside.moveAside(`${home.repository}/${logRef(host)}`, 'no line of it was found');

@@ -2,9 +2,9 @@
  * `journal.jsonl`: what this host believed, at most a second apart. It stays at home. Its lines are view lines outside the
  * chain: n 1, after nothing, without views. Not flushed: a line that a crash took is one instant less.
  */
-import { fineJournalBytesMax } from '../../core/limits.ts';
+import { fineJournalBytesMax, viewBytesMax } from '../../core/limits.ts';
 import { parseViewLine, type ViewLine } from '../../core/view-line.ts';
-import { appendBounded, readBounded } from '../notes/bounded-log.ts';
+import { appendBounded, readBounded, readTail } from '../notes/bounded-log.ts';
 import { diskError } from '../errors.ts';
 import type { Home } from '../home/home.ts';
 
@@ -23,4 +23,16 @@ export function* readFineLines({ fineJournal }: Pick<Home, 'fineJournal'>): Gene
     const line = parseViewLine(text);
     if (line.ok) yield line.value;
   }
+}
+
+/** The newest line, by reading the end of the file alone; undefined: none. */
+export function newestFineLine({ fineJournal }: Pick<Home, 'fineJournal'>): ViewLine | undefined {
+  for (const file of [fineJournal, `${fineJournal}.1`]) {
+    // A torn line after the last whole one at most.
+    for (const text of readTail(file, 2 * viewBytesMax).toReversed()) {
+      const line = parseViewLine(text);
+      if (line.ok) return line.value;
+    }
+  }
+  return undefined;
 }

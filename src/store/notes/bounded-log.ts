@@ -38,3 +38,22 @@ export function readBounded(file: string): readonly string[] {
     }
   });
 }
+
+/** Lines at the end of one of the files, oldest first, the first of them perhaps in part; none when it cannot be read. */
+export function readTail(file: string, bytes: number): readonly string[] {
+  let descriptor: number | undefined;
+  try {
+    descriptor = fs.openSync(file, 'r');
+    const { size } = fs.fstatSync(descriptor);
+    const tail = Buffer.alloc(Math.min(size, bytes));
+    const read = fs.readSync(descriptor, tail, 0, tail.length, size - tail.length);
+    return tail
+      .toString('utf8', 0, read)
+      .split('\n')
+      .filter((line) => line !== '');
+  } catch {
+    return [];
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
+  }
+}

@@ -27,6 +27,8 @@ export interface LastHeads {
   readonly trust: { readonly oid: string; readonly ops: number } | null;
   /** Newest line of this host's view journal; absent before the first, and from an older file. */
   readonly view?: LastView;
+  /** A person gave up the lines that this host once had up to here: what its journals say of them counts no more. */
+  readonly givenUp?: number;
 }
 
 /** A line of a view journal: its number and hash. */
@@ -44,6 +46,9 @@ export interface CurrentLog {
 
 /** In the place of a commit that nobody knows: no commit has this id. */
 export const unknownCommit: string = '0'.repeat(40);
+
+/** What a repair writes in the place of a line that may be lost: no line has this link. */
+export const unknownLink: string = '0'.repeat(64);
 
 const nothing: LastHeads = { logs: {}, trust: null };
 
@@ -78,9 +83,10 @@ function parseLastHeads(text: string): LastHeads | undefined {
     if (key !== undefined && typeof key !== 'string') return undefined;
     logs[host] = { oid, seq: seq as number, link, ...(key === undefined ? {} : { key }) };
   }
-  const { trust, view } = value;
+  const { trust, view, givenUp } = value;
   if (view !== undefined && !isView(view)) return undefined;
-  const seen = view === undefined ? {} : { view };
+  if (givenUp !== undefined && !isCount(givenUp)) return undefined;
+  const seen = { ...(view === undefined ? {} : { view }), ...(givenUp === undefined ? {} : { givenUp }) };
   if (trust === null) return { logs, trust, ...seen };
   if (!isRecord(trust) || typeof trust['oid'] !== 'string' || !Number.isSafeInteger(trust['ops'])) return undefined;
   return { logs, trust: { oid: trust['oid'], ops: trust['ops'] as number }, ...seen };
@@ -88,6 +94,10 @@ function parseLastHeads(text: string): LastHeads | undefined {
 
 function isView(value: unknown): value is LastView {
   return isRecord(value) && Number.isSafeInteger(value['n']) && typeof value['hash'] === 'string';
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -113,7 +123,8 @@ export function setAsideLastHeads(home: Home): void {
  * a wrong one, so a caller may write it once a second. Errors: `DISK_FAILED`, `DISK_FULL`.
  */
 export async function writeLastHeads(home: Home, heads: LastHeads, disk: Disk = realDisk): Promise<void> {
-  const text = `${JSON.stringify({ v: 1, logs: heads.logs, trust: heads.trust, view: heads.view }, null, 1)}\n`;
+  const { logs, trust, view, givenUp } = heads;
+  const text = `${JSON.stringify({ v: 1, logs, trust, view, givenUp }, null, 1)}\n`;
   assert(parseLastHeads(text) !== undefined, 'last heads are written in the form that is read');
   await replaceFile(disk, { file: home.lastHeads, data: Buffer.from(text) });
 }

@@ -9,12 +9,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { storeFaults } from '../lib/fault-fs.ts';
+import { backupRows } from '../lib/fault-rows-backup.ts';
 import { derivedRows } from '../lib/fault-rows-derived.ts';
 import { fileRows } from '../lib/fault-rows-files.ts';
 import { repositoryRows } from '../lib/fault-rows-logs.ts';
 import { runRow } from '../lib/fault-rows.ts';
 
-const rows = [...fileRows, ...derivedRows, ...repositoryRows];
+const rows = [...fileRows, ...backupRows, ...derivedRows, ...repositoryRows];
 /** Lines of src/ from which something was changed while the table ran. */
 const reached = new Set<string>();
 let runs = 0;
@@ -36,7 +37,7 @@ describe('fault table of the store', () => {
 
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 const store = 'src/store';
-const files = ['src/mesh/fetch/take-over.ts', 'src/mesh/fetch/quarantine.ts'];
+const files = ['src/daemon/backup/export.ts', 'src/mesh/fetch/take-over.ts', 'src/mesh/fetch/quarantine.ts'];
 
 /** A call of `node:fs`, under whatever name it was imported. */
 const anyCall = /\bfs\.(?:promises\.)?(\w+)\(|\b(\w+Sync)\(/g;

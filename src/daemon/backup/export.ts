@@ -61,7 +61,7 @@ export async function writeExport(snapshot: OwnSnapshot, { folder, at }: ExportO
   requireFreeFolder(folder);
   const temporary = `${folder}.tmp-${process.pid}`;
   try {
-    fs.rmSync(temporary, { recursive: true, force: true });
+    removeTorn(folder);
     fs.mkdirSync(path.join(temporary, 'logs'), { recursive: true, mode: 0o700 });
     const manifest = await writeFiles(snapshot, temporary, at);
     await syncDirectories(realDisk, [path.join(temporary, 'logs'), temporary]);
@@ -72,6 +72,27 @@ export async function writeExport(snapshot: OwnSnapshot, { folder, at }: ExportO
   } catch (error) {
     fs.rmSync(temporary, { recursive: true, force: true });
     throw error instanceof Refusal ? error : diskError(error, 'write', folder);
+  }
+}
+
+/** What exports to this place left that were killed. One that is at work is left alone. */
+function removeTorn(folder: string): void {
+  const parent = path.dirname(folder);
+  const prefix = `${path.basename(folder)}.tmp-`;
+  const torn = fs.existsSync(parent) ? fs.readdirSync(parent).filter((name) => name.startsWith(prefix)) : [];
+  for (const name of torn) {
+    const pid = Number(name.slice(prefix.length));
+    if (!Number.isSafeInteger(pid) || pid <= 0 || (pid !== process.pid && isProcess(pid))) continue;
+    fs.rmSync(path.join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) !== 'ESRCH';
   }
 }
 

@@ -5,10 +5,19 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dataPacket, delimiterPacket, flushPacket } from '../src/mesh/fetch/pkt-line.ts';
 import { initRepository, type Repository } from '../src/store/git/repository.ts';
 import { openApi, type ApiConnection } from './lib/api.ts';
 import { DrillFailure, type DrillContext } from './lib/drill.ts';
-import { bombs, manyLines, nonsense, oddLogs, type Attempt } from './lib/hostile-attempts.ts';
+import {
+  bombs,
+  layLongHistory,
+  longHistories,
+  manyLines,
+  nonsense,
+  oddLogs,
+  type Attempt,
+} from './lib/hostile-attempts.ts';
 import { exec, formHostileMesh, packing, saying, serving, type HostileHost } from './lib/hostile-host.ts';
 import { layHost, type TestHost } from './lib/hosts.ts';
 import { until } from './lib/live-mesh.ts';
@@ -169,6 +178,9 @@ function sizeOf(path: string): number {
 
 async function asServer(world: World): Promise<void> {
   const { context, worst } = world;
+  context.step('gamma announces a million lines, and sends a history as long as one answer or one fetch may be');
+  for (const one of longHistories(world.odd)) await attempt(world, one);
+  report(world);
   context.step('gamma answers with nonsense, with nothing, and without an end');
   for (const one of nonsense()) await attempt(world, one);
   report(world);
@@ -242,6 +254,7 @@ async function asClient(world: World): Promise<void> {
   requireBounds(world, 'commands that are not offered');
   context.evidence(`${commands.length} commands refused`);
   client.end();
+  await askForTooMuch(world);
   await packFlood(world);
 }
 
@@ -275,6 +288,34 @@ async function codeOf({ enemy, alpha }: World, command: string): Promise<number 
   const code = channel === undefined ? null : await endOf(channel);
   client.end();
   return code;
+}
+
+/** alpha holds a history longer than one answer may be; gamma asks for all of it, and then as a sound host would. */
+async function askForTooMuch(world: World): Promise<void> {
+  const { context, memory, alpha, enemy } = world;
+  context.step('gamma asks for 180 000 objects in one answer');
+  const oid = layLongHistory(join(alpha.home, 'repo.git'), 60_000);
+  memory.reset();
+  const asked = [`want ${oid}\n`, 'deepen 10000\n', 'done\n'];
+  for (const whole of [true, false]) {
+    const client = await enemy.logIn(alpha);
+    let bytes = 0;
+    const code = await new Promise<number | null>((resolve, reject) => {
+      const command = exec(client, "git-upload-pack '/log'", resolve);
+      command.then((channel) => {
+        channel.on('data', (chunk: Buffer) => (bytes += chunk.length));
+        const lines = whole ? asked.filter((line) => !line.startsWith('deepen')) : asked;
+        const request = ['command=fetch\n', 'object-format=sha1\n'].map(dataPacket);
+        channel.end(Buffer.concat([...request, delimiterPacket, ...lines.map(dataPacket), flushPacket]));
+      }, reject);
+    });
+    client.end();
+    requireBounds(world, whole ? 'everything asked for at once' : 'a part asked for');
+    must((code === 0) === !whole, `${whole ? 'everything' : 'a part'}: exit code ${code}, ${bytes} bytes`);
+  }
+  context.evidence(
+    `everything at once is refused, 10 000 commits are served; the largest child had ${memory.child().mib.toFixed(0)} MiB`,
+  );
 }
 
 function endOf(channel: {

@@ -79,6 +79,43 @@ export function bombs(): Attempt[] {
   return [...both, { what: '150 000 commits', lines: 25_000, pack: commits, reason: refusedPack }];
 }
 
+/** Histories that are as long as they say, from one who has cost nothing in vain yet: in one answer, and in rounds. */
+export function longHistories(odd: Repository): Attempt[] {
+  const commits = 60_000;
+  return [
+    {
+      what: `${commits} commits in rounds`,
+      lines: 1_000_000,
+      oid: layLongHistory(odd.gitDir, commits),
+      pack: serving(odd.gitDir),
+      reason: /^TREE_SHAPE/,
+    },
+    {
+      what: '150 000 commits at once, whatever was asked for',
+      lines: 1_000_000,
+      pack: packing(manyCommits(150_000)),
+      reason: refusedPack,
+    },
+    {
+      what: '150 001 commits at once',
+      lines: 1_000_000,
+      pack: packing(manyCommits(150_001)),
+      reason: /^TOO_LARGE/,
+    },
+  ];
+}
+
+/** Commits that each have a folder of their own, and are no log. @returns the newest. */
+export function layLongHistory(gitDir: string, commits: number): string {
+  const ref = 'refs/heads/long';
+  const texts = Array.from({ length: commits }, (_, at) => {
+    const said = `commit ${ref}\ncommitter x <x@x> ${at} +0000\ndata 0\n`;
+    return `${said}M 100644 inline a\ndata 8\n${String(at).padStart(8, '0')}\n`;
+  });
+  execFileSync('git', ['--git-dir', gitDir, 'fast-import', '--quiet'], { input: texts.join('') });
+  return execFileSync('git', ['--git-dir', gitDir, 'rev-parse', ref], { encoding: 'utf8' }).trim();
+}
+
 /** Trees and lines that are no log, written to a repository. */
 export async function oddLogs(odd: Repository): Promise<Attempt[]> {
   const line = `{"v":1,"x":"${'x'.repeat(10_485_760)}"}\n`;

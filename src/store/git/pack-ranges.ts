@@ -108,7 +108,7 @@ export function patientRequest(view: ObjectView, args: readonly string[]): Retur
   const settings = [
     'pack.threads=1',
     'core.packedGitWindowSize=1m',
-    'core.packedGitLimit=16m',
+    'core.packedGitLimit=4m',
     'core.deltaBaseCacheLimit=8m',
     'pack.deltaCacheSize=8m',
     'pack.windowMemory=16m',

@@ -143,15 +143,18 @@ export const fetchDeadlineMs = 300_000;
 /** Bytes that count as more than silence in that time once a pack comes; and how long the other end may take to begin one. */
 export const fetchSlowBytes = 4_096;
 export const fetchBeginMs = 120_000;
-/** A want can name a tip only, so a round takes a whole log: as many commits as the objects of one pack allow. */
+/** Commits and objects of one log, whatever a peer announces: memd holds the id of each commit while it judges them. */
 export const fetchCommitsMax = 200_000;
 export const fetchObjectsMax = 1_000_000;
-/** Bytes of one pack, whatever a peer announces. */
-export const fetchBytesMax: number = 2 * 1_024 ** 3;
 /**
- * Bytes and objects of one pack of a peer that cost something in vain lately. Up to so many objects a git child stays below
- * 64 MiB whatever they are; 150 000 are 25 000 lines that were appended one by one.
+ * A longer history comes in rounds of so many commits: git holds every object of a pack in memory at both ends, and where each
+ * commit has one line these are 50 000. Objects of one round: the folders and segments of its newest commit besides.
  */
+export const fetchRoundCommitsMax = 10_000;
+export const fetchRoundObjectsMax = 150_000;
+/** Bytes of one fetch, whatever a peer announces. */
+export const fetchBytesMax: number = 2 * 1_024 ** 3;
+/** Bytes and objects of one fetch from a peer that cost something in vain lately; 150 000 are 25 000 lines appended one by one. */
 export const fetchDoubtedBytesMax: number = 64 * 1_024 * 1_024;
 export const fetchDoubtedObjectsMax = 150_000;
 /** Bytes of a pack up to which nobody looks whether it holds what no commit names: about what 100 lines are with all their commits. */
@@ -209,6 +212,11 @@ export const commandsBurst = 500;
 export const commandsPerSecond = 50;
 export const commandsWaitingMax = 4;
 export const uploadPackDeadlineMs = 600_000;
+/**
+ * What each git process of one answer may allocate: a round of a fetch needs 36 MiB. With its program and the parts of packs that
+ * it maps it stays below 64 MiB.
+ */
+export const servePackHeapBytesMax: number = 46 * 1_048_576;
 export const uploadRequestBytesMax: number = 8 * 1_024 * 1_024;
 /** Bytes that may wait in the socket of a peer that reads slowly, before its child is paused. */
 export const socketBacklogBytesMax: number = 1_048_576;

@@ -258,13 +258,21 @@ async function withPack(home: Home): Promise<void> {
 async function takeIn(home: Home): Promise<void> {
   const repository = repositoryOf(home);
   const next = fs.readFileSync(path.join(home.dir, 'peer.tip'), 'utf8');
-  const quarantine = openQuarantine(repository, { objectsMax: 1_000 });
+  const quarantine = openQuarantine(repository);
   try {
     const intake = startIntake(quarantine, 'pack', { bytesMax: 1_000_000, objectsMax: 1_000 });
+    try {
+      // What it comes without, as where a history comes in rounds.
+      intake.cutAt(next);
+    } catch (error) {
+      intake.kill();
+      await intake.done.catch(() => undefined);
+      throw error;
+    }
     intake.stdin.end(fs.readFileSync(path.join(home.dir, 'peer.pack')));
     const judged = await intake.done;
     if (!judged.ok) throw new Error(judged.detail);
-    await takeOver(repository, quarantine, { tip: next, base: undefined });
+    await takeOver(repository, quarantine, { commits: [next], base: undefined });
     await compareAndSwapRef(repository, { ref: logRef('alpha'), expected: undefined, next });
   } finally {
     quarantine.remove();

@@ -1,5 +1,5 @@
 /** What peers hold, for a repair. Nothing of it is trusted: ops prove themselves, lines are verified, objects are their hash. */
-import { fetchDeadlineMs, headsBytesMax, headsDeadlineMs } from '../../core/limits.ts';
+import { fetchCommitsMax, fetchDeadlineMs, headsBytesMax, headsDeadlineMs } from '../../core/limits.ts';
 import type { Heads } from '../../core/sync/peer.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import type { TrustOp } from '../../core/trust/op.ts';
@@ -7,6 +7,7 @@ import { parsePeerAddress } from '../../mesh/ssh/address.ts';
 import { packBounds } from '../../mesh/fetch/fetch-bounds.ts';
 import { fetchPack } from '../../mesh/fetch/fetch-pack.ts';
 import { parseHeads } from '../../mesh/heads.ts';
+import { listCommits } from '../../mesh/judge/commit-chain.ts';
 import { joinMesh } from '../../mesh/enrol/join.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { peerConnection, type PeerConnection } from '../../mesh/ssh/ssh-client.ts';
@@ -123,8 +124,10 @@ async function takeLines(
   try {
     const [read] = await pool.addCommits(quarantine.view, [offered.oid]);
     // A peer that has not purged yet would bring bodies back: of what it sends only lines are taken then.
-    if (read !== undefined && read.lines > 0 && charter.purges.size === 0)
-      await takeOver(repository, quarantine, { tip: offered.oid, base: undefined });
+    if (read === undefined || read.lines === 0 || charter.purges.size > 0) return;
+    const ends = { commit: offered.oid, base: null, commitsMax: fetchCommitsMax, deadlineMs: fetchDeadlineMs };
+    const chain = await listCommits(quarantine.view, ends);
+    if (chain.ok) await takeOver(repository, quarantine, { commits: chain.value.commits, base: undefined });
   } finally {
     quarantine.remove();
   }

@@ -38,16 +38,10 @@ export function packBounds(lines: number, doubted = false): PackBounds {
 }
 
 /**
- * What a git child may allocate while it looks at a peer's objects: enough for the objects that any peer may send, and
- * what git needs for each of those that a very long log has beyond that (measured: 215 bytes for a commit in index-pack).
- * Pure.
+ * What a git child may allocate while it looks at a peer's objects: enough for a round of any lawful ones. With its program
+ * and the parts of packs that it maps it stays below 64 MiB.
  */
-export function childHeapBytes(objectsMax: number): number {
-  return childHeapBytesMin + childHeapBytesPerObject * Math.max(0, objectsMax - fetchDoubtedObjectsMax);
-}
-
-const childHeapBytesMin: number = 48 * 1_024 * 1_024;
-const childHeapBytesPerObject = 240;
+export const childHeapBytesMax: number = 48 * 1_024 * 1_024;
 
 /** Bytes on one disk that fetches under way may still take. */
 export interface DiskRoom {

@@ -245,16 +245,15 @@ export async function keep(
   objects: readonly EncodedObject[] | 'pack',
 ): Promise<Kept> {
   const { repository, meshId } = node;
-  const { base } = admission;
+  const { base, commits } = admission;
   const purged = node.purged?.();
   const source = { view: quarantine.view, commit: base.tip.oid };
   const rewritten =
     admission.covered && purged && (await writeRewritten({ repository, host: log, meshId, purged }, source));
   if (!rewritten) {
-    const { oid } = base.tip;
     // A damaged copy of ours holds nothing that can be left out.
     const held = quarantine.view.alternates.length === 0 ? undefined : node.tip(log)?.oid;
-    const whole = objects === 'pack' ? { tip: oid, base: held } : objects;
+    const whole = objects === 'pack' ? { commits, base: held } : objects;
     return { kept: base, clean: await takeOver(repository, quarantine, whole) };
   }
   const tip = { ...base.tip, oid: rewritten.oid };

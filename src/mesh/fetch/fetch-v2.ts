@@ -3,7 +3,8 @@
  * that says at each step what it means or why it is refused. Source: gitprotocol-v2(5), gitprotocol-pack(5).
  *
  * We know our wants beforehand and send `done`, so the only lawful answer is: capabilities, flush, "packfile" with
- * side bands, flush. Anything else, acknowledgements and shallow notices included, is a fault.
+ * side bands, flush; and where only the newest commits were asked for, "shallow-info" with at most one commit before it.
+ * Anything else, acknowledgements and other notices included, is a fault.
  */
 import { assert, ok, refuse, type Result } from '../../crypto/result.ts';
 import { printable } from '../../store/errors.ts';
@@ -19,8 +20,12 @@ const packHeaderBytes = 12;
 /** Why an answer is refused. `REMOTE_ERROR`: the other end said so itself; `detail` holds its words, made printable. */
 export type FetchFault = 'PROTOCOL' | 'TOO_LARGE' | 'REMOTE_ERROR';
 
-/** What a part of the answer means. `objects` precedes the first `pack` bytes; `end` is the last step. */
+/**
+ * What a part of the answer means. `cut` precedes everything else: the oldest commit that comes, whose parent does not.
+ * `objects` precedes the first `pack` bytes; `end` is the last step.
+ */
 export type FetchStep =
+  | { readonly kind: 'cut'; readonly oid: string }
   | { readonly kind: 'objects'; readonly count: number }
   | { readonly kind: 'pack'; readonly bytes: Uint8Array }
   | { readonly kind: 'end' };
@@ -35,10 +40,11 @@ export interface FetchReader {
   finish(): Result<true, FetchFault>;
 }
 
-/** Bounds of one answer: bytes of pack data, and objects that its header may announce. */
+/** Bounds of one answer: bytes of pack data, objects that its header may announce, and commits if those were bounded. */
 export interface FetchBounds {
   readonly bytesMax: number;
   readonly objectsMax: number;
+  readonly commitsMax?: number | undefined;
 }
 
 const commitIdShape = /^[0-9a-f]{40}$/;
@@ -48,20 +54,27 @@ export function isObjectId(text: unknown): text is string {
   return typeof text === 'string' && commitIdShape.test(text) && text !== '0'.repeat(40);
 }
 
-/** The whole request. At least one want. Pure. */
+/**
+ * The whole request. At least one want. `commitsMax`: so many commits of each want, and no older ones. `cuts`: commits that we
+ * have whole, without what is older. Pure.
+ */
 export function printFetchRequest(request: {
   readonly wants: readonly string[];
   readonly haves: readonly string[];
+  readonly cuts?: readonly string[] | undefined;
+  readonly commitsMax?: number | undefined;
 }): Uint8Array {
-  const { wants, haves } = request;
+  const { wants, haves, cuts = [], commitsMax } = request;
   assert(wants.length > 0, 'a fetch wants something');
-  assert([...wants, ...haves].every(isObjectId), 'wants and haves are object ids');
+  assert([...wants, ...haves, ...cuts].every(isObjectId), 'wants and haves are object ids');
   return Buffer.concat([
     ...['command=fetch\n', 'agent=memd\n', 'object-format=sha1\n'].map(dataPacket),
     delimiterPacket,
     ...['thin-pack\n', 'no-progress\n', 'ofs-delta\n'].map(dataPacket),
     ...wants.map((oid) => dataPacket(`want ${oid}\n`)),
     ...haves.map((oid) => dataPacket(`have ${oid}\n`)),
+    ...cuts.map((oid) => dataPacket(`shallow ${oid}\n`)),
+    ...(commitsMax === undefined ? [] : [dataPacket(`deepen ${commitsMax}\n`)]),
     dataPacket('done\n'),
     flushPacket,
   ]);
@@ -69,7 +82,9 @@ export function printFetchRequest(request: {
 
 interface Answer {
   readonly bounds: FetchBounds;
-  state: 'greeting' | 'capabilities' | 'section' | 'pack' | 'end';
+  /** `section`: "packfile" comes, or what goes before it; `cuts`: that is going on; `packfile`: nothing but that may come. */
+  state: 'greeting' | 'capabilities' | 'section' | 'cuts' | 'packfile' | 'pack' | 'end';
+  isCut: boolean;
   capabilities: number;
   canFetch: boolean;
   progressBytes: number;
@@ -85,6 +100,7 @@ export function fetchReader(bounds: FetchBounds): FetchReader {
   const answer: Answer = {
     bounds,
     state: 'greeting',
+    isCut: false,
     capabilities: 0,
     canFetch: false,
     progressBytes: 0,
@@ -113,7 +129,11 @@ export function fetchReader(bounds: FetchBounds): FetchReader {
 
 function readPacket(answer: Answer, packet: Packet): Steps {
   if (answer.state === 'end') return refuse('PROTOCOL', 'bytes after the end of the answer');
-  if (packet.kind === 'delimiter') return refuse('PROTOCOL', 'unexpected delimiter packet');
+  if (packet.kind === 'delimiter') {
+    if (answer.state !== 'cuts') return refuse('PROTOCOL', 'unexpected delimiter packet');
+    answer.state = 'packfile';
+    return nothing;
+  }
   if (packet.kind === 'flush') return readFlush(answer);
   return answer.state === 'pack' ? readBand(answer, packet.payload) : readText(answer, packet.payload);
 }
@@ -140,9 +160,23 @@ function readText(answer: Answer, payload: Uint8Array): Steps {
     answer.state = 'capabilities';
     return nothing;
   }
+  if (answer.state === 'cuts') return readCut(answer, line);
+  if (line === 'shallow-info' && answer.state === 'section' && answer.bounds.commitsMax !== undefined) {
+    answer.state = 'cuts';
+    return nothing;
+  }
   if (line !== 'packfile') return refuse('PROTOCOL', `unexpected section "${printable(line, 40)}"`);
   answer.state = 'pack';
   return nothing;
+}
+
+/** A history without merges has one oldest commit. */
+function readCut(answer: Answer, line: string): Steps {
+  const [word, oid] = line.split(' ');
+  if (word !== 'shallow' || !isObjectId(oid)) return refuse('PROTOCOL', `unexpected notice "${printable(line, 60)}"`);
+  if (answer.isCut) return refuse('PROTOCOL', 'the history is not linear: it is cut at two commits');
+  answer.isCut = true;
+  return ok([{ kind: 'cut', oid }]);
 }
 
 function readCapability(answer: Answer, line: string): Steps {

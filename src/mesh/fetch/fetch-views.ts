@@ -145,7 +145,8 @@ async function judgeAndTake(
     const good = await judge(reader, chain.value, { owner, base, keep, isOwn });
     if (good.taken !== undefined && (good.replaces === true || isMore(good.taken.extension, ours))) {
       const { commit, extension } = good.taken;
-      const whole = { tip: commit, base: ours?.oid };
+      const { commits } = chain.value;
+      const whole = { commits: commits.slice(0, commits.indexOf(commit) + 1), base: ours?.oid };
       await takeOver(node.repository, quarantine, keep ? reader.objects(durable) : whole);
       const expected = isDamaged ? undefined : (ours?.oid ?? null);
       await compareAndSwapRef(node.repository, { ref: viewBranch(owner.host).ref, expected, next: commit });

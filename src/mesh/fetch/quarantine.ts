@@ -2,7 +2,7 @@
  * Where a peer's objects wait for judgement: an object folder of their own, with ours as alternate. git checks them there
  * under limits of time, allocation and size; nothing of ours points at them, and removing the folder is all it takes.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fetchDeadlineMs } from '../../core/limits.ts';
 import { ok, refuse, type Result } from '../../crypto/result.ts';
@@ -15,7 +15,7 @@ import {
   printable,
   restoreHint,
 } from '../../store/errors.ts';
-import { childHeapBytes } from './fetch-bounds.ts';
+import { childHeapBytesMax } from './fetch-bounds.ts';
 import { gitRequest, throughQuarantine, type ObjectView, type Repository } from '../../store/git/repository.ts';
 
 /** A folder of objects that are not trusted yet. */
@@ -40,6 +40,10 @@ export interface IntakeBounds {
 /** A pack on its way into a quarantine. */
 export interface PackIntake {
   readonly stdin: RunningChild['stdin'];
+  /**
+   * This commit comes without its parent: to be told before the first byte is written. Errors: `DISK_FAILED`, `DISK_FULL`.
+   */
+  cutAt(commit: string): void;
   /** Settles when git is done; refused when git found the pack bad or too costly. Throws for failures of this machine. */
   readonly done: Promise<Result<true, 'PACK_REFUSED'>>;
   kill(): void;
@@ -48,12 +52,12 @@ export interface PackIntake {
 let counter = 0;
 
 /**
- * Makes an empty quarantine in the folder that the start-up sweep empties, for a pack of so many objects. `alone`: our own
- * objects are not seen from it. Errors: `DISK_FAILED`, `DISK_FULL`.
+ * Makes an empty quarantine in the folder that the start-up sweep empties. `alone`: our own objects are not seen from it.
+ * Errors: `DISK_FAILED`, `DISK_FULL`.
  */
 export function openQuarantine(
   repository: Repository,
-  { objectsMax, alone = false }: { readonly objectsMax: number; readonly alone?: boolean | undefined },
+  { alone = false }: { readonly alone?: boolean | undefined } = {},
 ): Quarantine {
   counter += 1;
   const objectDir = join(repository.gitDir, 'quarantine', `${process.pid}-${counter}`);
@@ -64,9 +68,8 @@ export function openQuarantine(
     throw diskError(error, 'make quarantine', objectDir);
   }
   const seen = throughQuarantine(repository, objectDir);
-  const heapBytesMax = childHeapBytes(objectsMax);
   return {
-    view: { ...seen, ...(alone ? { alternates: [] } : {}), heapBytesMax },
+    view: { ...seen, ...(alone ? { alternates: [] } : {}), heapBytesMax: childHeapBytesMax },
     remove: () => rmSync(objectDir, { recursive: true, force: true }),
   };
 }
@@ -89,17 +92,33 @@ export function startIntake(quarantine: Quarantine, form: IntakeForm, bounds: In
     setting,
   ]);
   const { command, args, env } = gitRequest(quarantine.view, { args: [...settings, ...verb] });
+  const cuts = join(quarantine.view.objectDir, 'cuts');
   const child = startChild({
     command: 'sh',
     args: ['-c', `ulimit -t ${cpuSecondsMax}; exec "$@"`, 'sh', command, ...args],
     env: {
       ...env,
+      // Commits whose parents git does not ask for. It looks when it reads its first commit; where there is no file, there are none.
+      GIT_SHALLOW_FILE: cuts,
       GIT_ALLOC_LIMIT: String(allocationBytes + allocationBytesPerObject * (form === 'pack' ? bounds.objectsMax : 0)),
     },
     deadlineMs: fetchDeadlineMs,
   });
   child.stdout.resume();
-  return { stdin: child.stdin, done: judge(child, quarantine.view), kill: () => child.kill() };
+  return {
+    stdin: child.stdin,
+    cutAt: (commit) => writeCut(cuts, commit),
+    done: judge(child, quarantine.view).finally(() => rmSync(cuts, { force: true })),
+    kill: () => child.kill(),
+  };
+}
+
+function writeCut(file: string, commit: string): void {
+  try {
+    writeFileSync(file, `${commit}\n`, { mode: 0o600 });
+  } catch (error) {
+    throw diskError(error, 'write', file);
+  }
 }
 
 async function judge(child: RunningChild, { alternates }: ObjectView): Promise<Result<true, 'PACK_REFUSED'>> {

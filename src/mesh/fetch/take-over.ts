@@ -1,5 +1,5 @@
 /** Moving what was admitted from a quarantine into our repository, durably, before any branch may point at it. */
-import { fetchPaddingBytesMax } from '../../core/limits.ts';
+import { fetchPaddingBytesMax, packCommitsMax } from '../../core/limits.ts';
 import { adoptPacks } from '../../store/git/adopt-pack.ts';
 import type { EncodedObject } from '../../store/git/object-id.ts';
 import { writeObjects } from '../../store/git/objects.ts';
@@ -9,15 +9,18 @@ import { writePack } from '../../store/git/pack-writer.ts';
 import { runGit, type Repository } from '../../store/git/repository.ts';
 import type { Quarantine } from './quarantine.ts';
 
-/** What of a quarantine's pack is to be kept: all that `tip` reaches; `base`: a commit that we hold, if there is one. */
+/**
+ * What of a quarantine's packs is to be kept: all that these commits reach, oldest first, each the parent of the next (at least
+ * one); `base`: a commit that we hold, if there is one.
+ */
 export interface PackOf {
-  readonly tip: string;
+  readonly commits: readonly string[];
   readonly base: string | undefined;
 }
 
 /**
- * Objects: writes exactly these. Otherwise moves the quarantine's pack in, the index last, since git sees a pack by its
- * index. Nobody ever drops what lies in a pack, so one with objects that nothing names is not moved: what is named is packed
+ * Objects: writes exactly these. Otherwise moves the quarantine's packs in, the index last, since git sees a pack by its
+ * index. Nobody ever drops what lies in a pack, so those with objects that nothing names are not moved: what is named is packed
  * anew. Durable on return. @returns false when something was left behind. Errors: `DISK_FAILED`, `DISK_FULL`, `CHILD_FAILED`.
  */
 export async function takeOver(
@@ -25,29 +28,49 @@ export async function takeOver(
   quarantine: Quarantine,
   objects: readonly EncodedObject[] | PackOf,
 ): Promise<boolean> {
-  if (!('tip' in objects)) {
+  if (!('commits' in objects)) {
     await writeObjects(repository, objects);
     return true;
   }
-  const { tip: upto, base: from } = objects;
-  const range: Range = { ref: '', branch: 0, from, upto };
-  if (!(await isPadded(repository, quarantine, range))) {
+  const ranges = rangesOf(objects);
+  if (!(await isPadded(repository, quarantine, ranges))) {
     await adoptPacks(repository, quarantine.view.objectDir);
     return true;
   }
-  const seen: Repository = { ...repository, alternates: [quarantine.view.objectDir, ...repository.alternates] };
-  await writePack(seen, {
-    how: 'again',
-    feed: (take) => eachObject(seen, range, take),
-  });
+  const { objectDir, heapBytesMax } = quarantine.view;
+  const seen: Repository = {
+    ...repository,
+    alternates: [objectDir, ...repository.alternates],
+    ...within(heapBytesMax),
+  };
+  for (const range of ranges) await writePack(seen, { how: 'again', feed: (take) => eachObject(seen, range, take) });
   return false;
 }
 
-/** Whether the pack holds what neither the range nor our repository does. A small one may: it costs less than finding out. */
-async function isPadded(repository: Repository, { view }: Quarantine, range: Range): Promise<boolean> {
+/** What came from a peer is looked at within its bounds, also when it is packed anew. */
+function within(heapBytesMax: number | undefined): Pick<Repository, 'heapBytesMax'> {
+  return heapBytesMax === undefined ? {} : { heapBytesMax };
+}
+
+/** In pieces: git holds all objects of one in memory. */
+function rangesOf({ commits, base }: PackOf): readonly Range[] {
+  const ranges: Range[] = [];
+  let from = base;
+  for (let at = packCommitsMax; from !== commits.at(-1); at += packCommitsMax) {
+    const upto = commits[Math.min(at, commits.length) - 1] ?? '';
+    ranges.push({ ref: '', branch: 0, from, upto });
+    from = upto;
+  }
+  return ranges;
+}
+
+/** Whether the packs hold what neither the ranges nor our repository do. Small ones may: it costs less than finding out. */
+async function isPadded(repository: Repository, { view }: Quarantine, ranges: readonly Range[]): Promise<boolean> {
   const bytes = listPacks(view).reduce((sum, pack) => sum + pack.bytes, 0);
   if (bytes <= fetchPaddingBytesMax) return false;
-  const beyond = await idsBeyond(view, (take) => eachObject(view, range, (oid) => take(oid)));
+  const beyond = await idsBeyond(view, async (take) => {
+    for (const range of ranges) await eachObject(view, range, (oid) => take(oid));
+  });
   return beyond === undefined || (await lacksSome(repository, beyond));
 }
 

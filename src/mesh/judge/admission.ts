@@ -42,6 +42,8 @@ export type Admission =
       readonly kind: 'extended';
       readonly lines: readonly VerifiedLine[];
       readonly base: LogBase;
+      /** The commits that are new with it, oldest first. */
+      readonly commits: readonly string[];
       /** Kept loose: everything to write. Kept as a pack: empty. */
       readonly objects: readonly EncodedObject[];
       readonly covered: boolean;
@@ -123,6 +125,7 @@ async function take(context: ChainContext, commits: readonly string[], judged: W
     kind: 'extended',
     lines: judged.lines,
     base: { tip, layout: judged.layout, open: judged.open, durable },
+    commits,
     covered: judged.covered,
     objects: keep === 'loose' ? reader.objects(base?.durable ?? new Set()) : [],
   };

@@ -3,12 +3,15 @@ import os from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
 import {
+  fetchRoundCommitsMax,
+  servePackHeapBytesMax,
   socketBacklogBytesMax,
   uploadPackDeadlineMs,
   uploadPackNiceness,
   uploadRequestBytesMax,
 } from '../../core/limits.ts';
 import { startChild, type RunningChild } from '../../store/child.ts';
+import { withinHeap } from '../../store/git/repository.ts';
 
 /** Exit status that asks to come back later (EX_TEMPFAIL). */
 export const busyStatus = 75;
@@ -36,10 +39,11 @@ function uploadPackArguments(repositoryDir: string): readonly string[] {
     'core.fsmonitor=false',
     'core.hooksPath=/dev/null',
     'pack.threads=1',
-    // Caches that grow to 96 and 256 MiB otherwise, in each of 16 children: a peer only has to ask.
-    'core.deltaBaseCacheLimit=16m',
-    'pack.deltaCacheSize=16m',
-    'pack.windowMemory=16m',
+    // Caches that grow to 256 MiB otherwise, in each of 16 children: a peer only has to ask.
+    'pack.deltaCacheSize=4m',
+    'pack.windowMemory=4m',
+    // A round begins with every file of a log, and each would be tried against ten that have nothing in common with it.
+    'pack.window=1',
   ];
   return [...settings.flatMap((setting) => ['-c', setting]), 'upload-pack', '--strict', '--timeout=30', repositoryDir];
 }
@@ -59,8 +63,7 @@ export interface ServedPack {
 export function serveUploadPack(options: ServePackOptions): ServedPack {
   const { channel, protocol, onEnd } = options;
   const child = startChild({
-    command: 'git',
-    args: uploadPackArguments(options.repositoryDir),
+    ...withinHeap(servePackHeapBytesMax, uploadPackArguments(options.repositoryDir)),
     deadlineMs: uploadPackDeadlineMs,
     ...(protocol === undefined ? {} : { env: { GIT_PROTOCOL: protocol } }),
   });
@@ -103,11 +106,13 @@ function giveWay(pid: number): void {
   }
 }
 
-/** One thing the peer may know, since a person there cannot put it right and has to tell somebody here. */
+/** What the peer may know, since a person there cannot put it right and has to tell somebody here, or can ask in another way. */
 function reasonFor(stderr: string): string {
-  return stderr.includes('dubious ownership')
-    ? 'refused: the repository belongs to another user on that machine; memctl doctor there says what to do'
-    : 'failed';
+  if (stderr.includes('dubious ownership'))
+    return 'refused: the repository belongs to another user on that machine; memctl doctor there says what to do';
+  if (!stderr.includes('pack-objects died')) return 'failed';
+  const inParts = `git clone --depth ${fetchRoundCommitsMax}, then git fetch --deepen ${fetchRoundCommitsMax}`;
+  return `failed, perhaps since that is more than it may send at once; in parts: ${inParts}`;
 }
 
 /** Channel to stdin, honouring backlog; a peer that asks without end is cut. */

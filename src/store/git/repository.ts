@@ -194,10 +194,14 @@ export function gitRequest(view: ObjectView, call: GitCall): ChildRequest {
 
 /**
  * git under a bound of the system on all that it allocates. Its own bounds are on one allocation, and its caches grow to
- * 96 MiB. Where the shell knows no such bound, there is none.
+ * 96 MiB. Where the shell knows no such bound, there is none. Packs are mapped besides: by default whole ones.
  */
-function withinHeap(bytesMax: number, words: readonly string[]): Pick<ChildRequest, 'command' | 'args'> {
-  const script = `ulimit -d ${Math.ceil(bytesMax / 1_024)} 2>/dev/null; exec git -c core.deltaBaseCacheLimit=8m "$@"`;
+export function withinHeap(bytesMax: number, words: readonly string[]): Pick<ChildRequest, 'command' | 'args'> {
+  const settings = 'core.deltaBaseCacheLimit=8m core.packedGitWindowSize=1m core.packedGitLimit=8m'
+    .split(' ')
+    .map((setting) => `-c ${setting}`)
+    .join(' ');
+  const script = `ulimit -d ${Math.ceil(bytesMax / 1_024)} 2>/dev/null; exec git ${settings} "$@"`;
   return { command: 'sh', args: ['-c', script, 'git', ...words] };
 }
 

@@ -6,7 +6,7 @@ import {
   fetchDoubtedObjectsMax,
   fetchObjectsMax,
 } from '../../../src/core/limits.ts';
-import { childHeapBytes, packBounds, takeRoom } from '../../../src/mesh/fetch/fetch-bounds.ts';
+import { packBounds, takeRoom } from '../../../src/mesh/fetch/fetch-bounds.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
 
 describe('what one fetch may bring', () => {
@@ -18,12 +18,6 @@ describe('what one fetch may bring', () => {
   test('of a peer that is doubted, up to a lower one', () => {
     expect(packBounds(1, true)).toEqual(packBounds(1));
     expect(packBounds(1e12, true)).toEqual({ bytesMax: fetchDoubtedBytesMax, objectsMax: fetchDoubtedObjectsMax });
-  });
-
-  test('in memory of a git child: 48 MiB of its own for what any peer may send, more only for very long logs', () => {
-    expect(childHeapBytes(1)).toBe(48 * 1_048_576);
-    expect(childHeapBytes(fetchDoubtedObjectsMax)).toBe(48 * 1_048_576);
-    expect(childHeapBytes(fetchObjectsMax)).toBeLessThan(256 * 1_048_576);
   });
 
   test('on disk: half of what is free and promised to nobody, so that many peers together do not fill it', () => {

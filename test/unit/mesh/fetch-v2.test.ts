@@ -73,6 +73,37 @@ describe('fetch answer', () => {
     }
   });
 
+  test('of the newest commits only says where it is cut, before the pack', () => {
+    const oid = '5'.repeat(40);
+    const cutAnswer = (...notices: readonly string[]): Buffer =>
+      bytes(
+        ...greeting,
+        dataPacket('shallow-info\n'),
+        ...notices.map(dataPacket),
+        '0001',
+        dataPacket('packfile\n'),
+        band(1, packHeader(0)),
+        '0000',
+      );
+    const limits = { ...bounds, commitsMax: 10 };
+    const steps = fetchReader(limits).push(cutAnswer(`shallow ${oid}`));
+    expect(steps.ok && steps.value[0]).toEqual({ kind: 'cut', oid });
+    expect(
+      readAll(
+        [...cutAnswer(`shallow ${oid}`)].map((byte) => Uint8Array.of(byte)),
+        limits,
+      ).fault,
+    ).toBeUndefined();
+    expect(readAll([cutAnswer()], limits).fault).toBeUndefined();
+    const detailOf = (...notices: readonly string[]): string | undefined =>
+      readAll([cutAnswer(...notices)], limits).detail;
+    expect(detailOf(`shallow ${oid}`, `shallow ${'6'.repeat(40)}`)).toMatch(/not linear/);
+    expect(detailOf(`unshallow ${oid}`)).toMatch(/unexpected notice/);
+    expect(detailOf('shallow HEAD')).toMatch(/unexpected notice/);
+    // Who asked for everything is told of no cut.
+    expect(readAll([cutAnswer(`shallow ${oid}`)]).detail).toMatch(/unexpected section/);
+  });
+
   const pack = (...parts: (string | Uint8Array)[]): Buffer => bytes(...greeting, dataPacket('packfile\n'), ...parts);
   test.each<[string, Buffer, string]>([
     ['login text before the protocol', bytes('Welcome!\n'), 'PROTOCOL'],

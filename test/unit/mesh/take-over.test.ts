@@ -37,7 +37,7 @@ async function intake(
   const input = [tip, ...(base === undefined ? [] : [`^${base}`]), ...besides].map((id) => `${id}\n`).join('');
   const args = ['--git-dir', from.gitDir, 'pack-objects', '-q', '--revs', '--stdout', '--thin', '--delta-base-offset'];
   const pack = execFileSync('git', args, { input, maxBuffer: 2 ** 30, stdio: ['pipe', 'pipe', 'ignore'] });
-  const quarantine = openQuarantine(into, bounds);
+  const quarantine = openQuarantine(into);
   const taken = startIntake(quarantine, 'pack', bounds);
   taken.stdin.end(pack);
   expect(await taken.done).toMatchObject({ ok: true });
@@ -62,15 +62,15 @@ describe('a pack that is taken over', () => {
     const commits = await history(gamma, 40);
     const [middle = '', tip = ''] = [commits[19], commits.at(-1)];
     const first = await intake(gamma, alpha, { tip: middle });
-    expect(await takeOver(alpha, first, { tip: middle, base: undefined })).toBe(true);
+    expect(await takeOver(alpha, first, { commits: commits.slice(0, 20), base: undefined })).toBe(true);
     first.remove();
     const second = await intake(gamma, alpha, { tip, base: middle });
-    expect(await takeOver(alpha, second, { tip, base: middle })).toBe(true);
+    expect(await takeOver(alpha, second, { commits: commits.slice(20), base: middle })).toBe(true);
     second.remove();
     expect(git(alpha, 'rev-list', '--objects', tip).length).toBeGreaterThan(0);
     // An answer with everything, to somebody who holds the half of it, is no rubbish either.
     const again = await intake(gamma, alpha, { tip });
-    expect(await takeOver(alpha, again, { tip, base: middle })).toBe(true);
+    expect(await takeOver(alpha, again, { commits: commits.slice(20), base: middle })).toBe(true);
   });
 
   test('leaves behind what no commit of it names: nobody would ever drop it', async () => {
@@ -79,11 +79,11 @@ describe('a pack that is taken over', () => {
     const [middle = '', tip = ''] = [commits[19], commits.at(-1)];
     const besides = await rubbish(gamma, 200);
     const first = await intake(gamma, alpha, { tip: middle, besides });
-    expect(await takeOver(alpha, first, { tip: middle, base: undefined })).toBe(false);
+    expect(await takeOver(alpha, first, { commits: commits.slice(0, 20), base: undefined })).toBe(false);
     first.remove();
     expect(packBytes(alpha)).toBeLessThan(1_048_576);
     const second = await intake(gamma, alpha, { tip, base: middle, besides });
-    expect(await takeOver(alpha, second, { tip, base: middle })).toBe(false);
+    expect(await takeOver(alpha, second, { commits: commits.slice(20), base: middle })).toBe(false);
     second.remove();
     expect(packBytes(alpha)).toBeLessThan(2 * 1_048_576);
     const held = git(alpha, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n');
@@ -98,7 +98,7 @@ describe('a pack that is taken over', () => {
     const commits = await history(gamma, 60);
     const [good = '', offered = ''] = [commits[9], commits.at(-1)];
     const quarantine = await intake(gamma, alpha, { tip: offered });
-    expect(await takeOver(alpha, quarantine, { tip: good, base: undefined })).toBe(false);
+    expect(await takeOver(alpha, quarantine, { commits: commits.slice(0, 10), base: undefined })).toBe(false);
     quarantine.remove();
     expect(git(alpha, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n').toSorted()).toEqual(
       git(gamma, 'rev-list', '--objects', '--no-object-names', good).split('\n').toSorted(),

@@ -16,7 +16,7 @@ const nothing: readonly never[] = [];
  */
 export function grown<T>(list: readonly T[], item: T): readonly T[] {
   // A literal that spreads a list and adds to it reserves as much as a push.
-  if (list.length < shortListMax) return list.concat([item]);
+  if (list.length < shortListMax) return list.length === 0 ? [item] : list.concat([item]);
   (list as T[]).push(item);
   return list;
 }

@@ -48,10 +48,7 @@ export interface OwnWord {
  * beside a file that can be read the fine journal alone is asked, which has every line that was published too. Journals
  * that cannot be read say nothing.
  */
-export async function lastOwnWord(
-  context: OwnWordContext,
-  ask: 'all' | 'some' = 'some',
-): Promise<OwnWord | undefined> {
+export async function lastOwnWord(context: OwnWordContext, ask: 'all' | 'some' = 'some'): Promise<OwnWord | undefined> {
   const { home, member, meshId } = context;
   if (member === undefined) return undefined;
   const { heads, state } = readLastHeads(home);

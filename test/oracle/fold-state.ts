@@ -231,7 +231,7 @@ export function oracleRoot(state: OracleState, leaves: readonly (readonly [strin
     const bits = Array.from(path, (digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('');
     return { bits, hash: sha256Hex(Buffer.from(`00${path}${digest}`, 'hex')) };
   });
-  return sha256Hex(canonicalJson({ rules: 1, top: treeOf(all, 0), trust }));
+  return sha256Hex(canonicalJson({ rules: 2, top: treeOf(all, 0), trust }));
 }
 
 interface OracleLeaf {

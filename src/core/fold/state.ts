@@ -6,8 +6,11 @@ import type { Body } from '../event.ts';
 import type { CharterPurge } from '../trust/charter.ts';
 import type { Level } from './levels.ts';
 
-/** Version of the rules of docs/fold.md. Roots are compared only at equal rules. */
-export const rulesVersion = 1;
+/**
+ * Version of the rules of docs/fold.md, and of how records and root are made. Roots are compared only at equal rules: whoever
+ * changes a root of lines that exist counts on.
+ */
+export const rulesVersion = 2;
 
 /** A list of ids, bounded: how many, the lowest `recordIdsMax` of them, and what the whole list hashes to. */
 export interface IdList {

@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../src/crypto/hash.ts';
 import { oracleRoot, type OracleState } from '../../oracle/fold-state.ts';
 import { randomFrom } from '../../lib/random.ts';
 
-const context = { rules: 1, trust: 'b'.repeat(64) };
+const context = { rules: 2, trust: 'b'.repeat(64) };
 const noRecords = { records: {} } as unknown as OracleState;
 const naive = (leaves: ReadonlyMap<string, string>): string => oracleRoot(noRecords, [...leaves], context.trust);
 
@@ -53,7 +53,7 @@ describe('root', () => {
   });
 
   test('commits to rules and trust', () => {
-    const roots = [context, { ...context, rules: 2 }, { ...context, trust: 'c'.repeat(64) }];
+    const roots = [context, { ...context, rules: 3 }, { ...context, trust: 'c'.repeat(64) }];
     expect(new Set(roots.map((one) => rootOf(emptyTree(), one))).size).toBe(3);
   });
 });
@@ -83,7 +83,7 @@ describe('a proof', () => {
     for (let n = 2; n < 40; n += 1)
       expect(provedDigest(proof, { ...asked, key: `note/${n} *` }) ?? undefined).toBeUndefined();
     expect(provedDigest(proof, { ...asked, root: sha256Hex('x') })).toBeUndefined();
-    expect(provedDigest(proof, { ...asked, context: { ...context, rules: 2 } })).toBeUndefined();
+    expect(provedDigest(proof, { ...asked, context: { ...context, rules: 3 } })).toBeUndefined();
     expect(provedDigest(proof, { ...asked, context: { ...context, trust: 'c'.repeat(64) } })).toBeUndefined();
   });
 

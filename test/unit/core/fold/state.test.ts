@@ -3,6 +3,7 @@ import { canonicalJson, type JsonValue } from '../../../../src/crypto/canonical.
 import { sha256Hex } from '../../../../src/crypto/hash.ts';
 import { createFold, foldLines, readState } from '../../../../src/core/fold/fold.ts';
 import { charterLeaves, provedDigest, proveKey } from '../../../../src/core/root.ts';
+import { rulesVersion } from '../../../../src/core/fold/state.ts';
 import { beliefsOf, fakeCharter, fakePorts, newWorld, trust } from '../../../lib/fold-builders.ts';
 
 describe('state: records', () => {
@@ -107,7 +108,7 @@ describe('state: root', () => {
     const { fold } = beliefsOf(world);
     const { root, records } = readState(fold);
     const says = (key: string): string | null | undefined =>
-      provedDigest(proveKey(fold.tree, key), { key, root, context: { rules: 1, trust } });
+      provedDigest(proveKey(fold.tree, key), { key, root, context: { rules: rulesVersion, trust } });
     const items = charterLeaves(fold.charter);
     expect([...items.keys()].toSorted()).toEqual([
       'audience:agents',

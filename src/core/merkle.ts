@@ -6,20 +6,23 @@
  *   T(no leaf) = 32 zero bytes     T(one leaf) = sha256(00 path digest)     T(more) = sha256(01 T(bit 0) T(bit 1))
  *
  * Leaves lie in buckets by their first bits; a change hashes its bucket and the levels above, so its cost hardly follows
- * the size of the tree. Source: docs/fold.md, Root.
+ * the size of the tree. A bucket that has too many is split: whoever names subjects can choose them by their first bits.
+ * Source: docs/fold.md, Root.
  */
 import { assert } from '../crypto/result.ts';
 import { sha256OfHex } from '../crypto/hash.ts';
 import { isId } from './id.ts';
 
-/** Mutable. Paths and digests are 64 hex digits. */
+/** Mutable. Paths and digests are 64 hex digits. A place is a subtree: 1 is the whole, 2 i and 2 i + 1 are the halves of i. */
 export interface MerkleTree {
-  /** By the first `bucketBits` bits: digest by path. */
+  /** By place: digest by path. None is empty. */
   readonly buckets: Map<number, Map<string, string>>;
-  /** Subtrees that hold a leaf: 1 is the whole, 2 i and 2 i + 1 are the halves of i, buckets are the lowest. */
+  /** Places that were buckets before they had too many leaves. */
+  readonly split: Set<number>;
+  /** Places that hold a leaf; buckets are the lowest. */
   readonly nodes: Map<number, MerkleNode>;
-  /** Buckets that changed since `nodes` were worked out. */
-  readonly dirty: Set<number>;
+  /** By place, the depth of buckets that changed since `nodes` were worked out. */
+  readonly dirty: Map<number, number>;
 }
 
 interface MerkleNode {
@@ -39,25 +42,57 @@ export interface MerkleProof {
   readonly leaf: MerkleLeaf | null;
 }
 
+/** Depth of a bucket that was never split, and of one that is split no more: a place stays an exact number up to 52. */
 const bucketBits = 12;
+const bucketBitsMax = 48;
 const bucketDigits: number = bucketBits / 4;
+/** Leaves of a bucket: a million spread evenly are 244 in each. */
+const bucketLeavesMax = 512;
 const pathBits = 256;
 const nothing: string = '0'.repeat(64);
 
 export function emptyMerkle(): MerkleTree {
-  return { buckets: new Map(), nodes: new Map(), dirty: new Set() };
+  return { buckets: new Map(), split: new Set(), nodes: new Map(), dirty: new Map() };
 }
 
 /** Sets the leaf at a path, or removes it with null. */
 export function putLeaf(tree: MerkleTree, path: string, digest: string | null): void {
-  const index = Number.parseInt(path.slice(0, bucketDigits), 16);
-  const bucket = tree.buckets.get(index) ?? new Map<string, string>();
+  const { place, depth } = bucketOf(tree, path);
+  const bucket = tree.buckets.get(place) ?? new Map<string, string>();
   if (bucket.get(path) === (digest ?? undefined)) return;
   if (digest === null) bucket.delete(path);
   else bucket.set(path, digest);
-  if (bucket.size === 0) tree.buckets.delete(index);
-  else tree.buckets.set(index, bucket);
-  tree.dirty.add(index);
+  putBucket(tree, { place, depth }, bucket);
+}
+
+interface Place {
+  readonly place: number;
+  readonly depth: number;
+}
+
+/** The bucket in which a path lies, or would lie. */
+function bucketOf({ split }: MerkleTree, path: string): Place {
+  let place = (1 << bucketBits) + Number.parseInt(path.slice(0, bucketDigits), 16);
+  let depth = bucketBits;
+  for (; split.has(place); depth += 1) place = 2 * place + bitOf(path, depth);
+  return { place, depth };
+}
+
+function putBucket(tree: MerkleTree, { place, depth }: Place, bucket: Map<string, string>): void {
+  if (bucket.size > bucketLeavesMax && depth < bucketBitsMax) return splitBucket(tree, { place, depth }, bucket);
+  if (bucket.size === 0) tree.buckets.delete(place);
+  else tree.buckets.set(place, bucket);
+  tree.dirty.set(place, depth);
+}
+
+function splitBucket(tree: MerkleTree, { place, depth }: Place, bucket: ReadonlyMap<string, string>): void {
+  tree.buckets.delete(place);
+  tree.dirty.delete(place);
+  tree.split.add(place);
+  const isOne = ([path]: readonly [string, string]): boolean => bitOf(path, depth) === 1;
+  const [zeros, ones] = [[...bucket].filter((leaf) => !isOne(leaf)), [...bucket].filter(isOne)];
+  putBucket(tree, { place: 2 * place, depth: depth + 1 }, new Map(zeros));
+  putBucket(tree, { place: 2 * place + 1, depth: depth + 1 }, new Map(ones));
 }
 
 /** How many leaves it has. */
@@ -68,20 +103,19 @@ export function leafCount(tree: MerkleTree): number {
 
 /** The hash of the whole tree. */
 export function merkleTop(tree: MerkleTree): string {
-  let changed = new Set<number>();
-  for (const index of tree.dirty) {
-    const leaves = leavesIn(tree, index);
-    putNode(tree, (1 << bucketBits) + index, { hash: subtree(leaves, bucketBits), leaves: leaves.length });
-    changed.add(((1 << bucketBits) + index) >> 1);
+  /** By depth, the places above what changed. */
+  const levels: Set<number>[] = Array.from({ length: bucketBitsMax }, () => new Set());
+  for (const [place, depth] of tree.dirty) {
+    const leaves = leavesIn(tree, place);
+    putNode(tree, place, { hash: subtree(leaves, depth), leaves: leaves.length });
+    levels[depth - 1]?.add(Math.floor(place / 2));
   }
   tree.dirty.clear();
-  while (changed.size > 0) {
-    const above = new Set<number>();
-    for (const place of changed) {
+  for (let depth = bucketBitsMax - 1; depth >= 0; depth -= 1) {
+    for (const place of levels[depth] ?? []) {
       putNode(tree, place, joined(tree.nodes.get(2 * place), tree.nodes.get(2 * place + 1)));
-      if (place > 1) above.add(place >> 1);
+      levels[depth - 1]?.add(Math.floor(place / 2));
     }
-    changed = above;
   }
   return tree.nodes.get(1)?.hash ?? nothing;
 }
@@ -91,7 +125,7 @@ export function proveLeaf(tree: MerkleTree, path: string): MerkleProof {
   merkleTop(tree);
   const siblings: string[] = [];
   let place = 1;
-  while (siblings.length < bucketBits && (tree.nodes.get(place)?.leaves ?? 0) > 1) {
+  while (isAbove(tree, place) && (tree.nodes.get(place)?.leaves ?? 0) > 1) {
     const bit = bitOf(path, siblings.length);
     siblings.push(tree.nodes.get(2 * place + (1 - bit))?.hash ?? nothing);
     place = 2 * place + bit;
@@ -125,21 +159,23 @@ export function topOfProof(path: string, { siblings, leaf }: MerkleProof): strin
   return hash;
 }
 
+/** Whether buckets lie below a place. */
+function isAbove({ split }: MerkleTree, place: number): boolean {
+  return place < 1 << bucketBits || split.has(place);
+}
+
 /** Sorted by path. */
-function leavesIn({ buckets }: MerkleTree, index: number): MerkleLeaf[] {
-  const leaves = [...(buckets.get(index) ?? [])].map(([path, digest]) => ({ path, digest }));
+function leavesIn({ buckets }: MerkleTree, place: number): MerkleLeaf[] {
+  const leaves = [...(buckets.get(place) ?? [])].map(([path, digest]) => ({ path, digest }));
   return leaves.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** Those of a bucket, or the only leaf of a larger subtree. */
 function leavesBelow(tree: MerkleTree, place: number): readonly MerkleLeaf[] {
-  let [at, held] = [place, tree.nodes.get(place)?.leaves ?? 0];
-  if (held === 0) return [];
-  while (at < 1 << bucketBits) {
-    held = tree.nodes.get(2 * at)?.leaves ?? 0;
-    at = 2 * at + (held === 0 ? 1 : 0);
-  }
-  return leavesIn(tree, at - (1 << bucketBits));
+  if (!tree.nodes.has(place)) return [];
+  let at = place;
+  while (isAbove(tree, at)) at = tree.nodes.has(2 * at) ? 2 * at : 2 * at + 1;
+  return leavesIn(tree, at);
 }
 
 function putNode({ nodes }: MerkleTree, place: number, node: MerkleNode | undefined): void {

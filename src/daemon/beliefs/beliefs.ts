@@ -3,10 +3,10 @@
  * repository when it is first needed; a reader whose database is up to date needs none of it.
  */
 import type { Logger } from 'pino';
-import { foldLines, purgesAlike, setCharter, type Fold } from '../../core/fold/fold.ts';
+import { foldLines, setCharter, type Fold } from '../../core/fold/fold.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import type { VerifiedLine } from '../../core/log.ts';
-import type { Charter, CharterHost } from '../../core/trust/charter.ts';
+import type { Charter } from '../../core/trust/charter.ts';
 import { usableUpto, type Usable } from '../../core/trust/usable.ts';
 import type { ViewCache } from '../../core/views/selection.ts';
 import type { StateDatabase } from '../../store/database/database.ts';
@@ -14,10 +14,11 @@ import type { OperatingError } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
 import type { LastHead } from '../../store/notes/last-heads.ts';
-import { commitOf, commitsOnDisk } from './commits-on-disk.ts';
+import { commitsOnDisk } from './commits-on-disk.ts';
 import { openDerived, type Derived, type DerivedInputs, type MakeManifests, type NewFile } from './derived.ts';
 import { writeSomewhere } from './database-place.ts';
 import { logsIn, tipsIn } from './fold-rows.ts';
+import { readsOtherwise } from './log-rules.ts';
 import { openHeadsKeeper, type HeadsKeeper, type ViewSeen } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
 import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
@@ -132,15 +133,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
   const { book } = keeper;
   const headsFaults = (): ReadonlyMap<string, OperatingError> =>
     heads.faults(keeper.isAskedFor() ? book : logsIn(derived.database()), trust());
-  const flush = async (): Promise<void> => {
-    const fold = await keeper.latest();
-    // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
-    await derived.flush(fold, () => {
-      const cuts = book.cuts();
-      const damaged = new Set([...cuts.map(({ log: name }) => name), ...headsFaults().keys()]);
-      return { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged };
-    });
-  };
+  const flush = (): Promise<void> => flushDerived({ keeper, derived }, () => headsFaults().keys());
   const settler = createSettler(
     async () => {
       await writeSomewhere(derived.place, { write: flush, makeAgain: () => reloadAll(parts, () => undefined) });
@@ -181,6 +174,21 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     purge: (said, work) => purgeAll(parts, said, work),
     close: () => closeAll(parts),
   };
+}
+
+/** Brings what is derived up to date. `behind`: logs that say less than was seen of them. */
+async function flushDerived(
+  { keeper, derived }: Pick<Parts, 'keeper' | 'derived'>,
+  behind: () => Iterable<string>,
+): Promise<void> {
+  const fold = await keeper.latest();
+  const { book } = keeper;
+  // The fold's own trust: the set may have grown since, and rows of the old charter must not pass for rows of the new.
+  await derived.flush(fold, () => {
+    const cuts = book.cuts();
+    const damaged = new Set([...cuts.map(({ log }) => log), ...behind()]);
+    return { ...inputsOf(book.oids(), fold.trust), cuts, tips: tipsIn(book), damaged };
+  });
 }
 
 function touchManifests({ manifests }: BeliefsOptions, { derived, settleSoon }: Parts, host: string): void {
@@ -373,25 +381,4 @@ export function requireSoundHeads(beliefs: Beliefs): void {
 
 function inputsOf(oids: Readonly<Record<string, string>>, trust: string): DerivedInputs {
   return { oids, trust, rules: rulesVersion };
-}
-
-/**
- * Whether a log in the repository reads differently under another charter: its host has other keys, pins or another end,
- * is none any more, or is one again; or other events are purged. A host that is merely new has no log here yet.
- */
-function readsOtherwise(repository: Repository, before: Charter, after: Charter): boolean {
-  // Bodies become holes, and a hole that no purge names any more ends its log.
-  if (!purgesAlike(before, after)) return true;
-  const names = new Set([...before.hosts.keys(), ...after.hosts.keys()]);
-  return [...names].some((name) => {
-    const [old, now] = [before, after].map(({ hosts }) => printLogRules(hosts.get(name)));
-    return old !== now && commitOf(repository, name) !== null;
-  });
-}
-
-/** Everything of a host that says which lines of its log are usable. */
-function printLogRules(host: CharterHost | undefined): string {
-  const { spans = [], pins = [], end = null } = host ?? {};
-  const keys = spans.map(({ key, from, upto }) => [...key, from, upto]);
-  return JSON.stringify([keys, pins.map(({ seq, link }) => [seq, link]), end]);
 }

@@ -78,7 +78,8 @@ export function sortedList(item: Check, bounds: { readonly min: number; readonly
 export function members(checks: Readonly<Record<string, Check>>): Check {
   return (value) => {
     if (!isJsonObject(value)) return 'must be an object';
-    for (const name of Object.keys(value)) if (!Object.hasOwn(checks, name)) return `has the unknown member ${name}`;
+    for (const name of Object.keys(value))
+      if (!Object.hasOwn(checks, name)) return `has the unknown member ${name.slice(0, 40)}`;
     for (const [name, check] of Object.entries(checks)) {
       const member = value[name];
       const fault = member === undefined ? 'is missing' : check(member);

@@ -1,6 +1,6 @@
 /** verify --manifest: a view as a host of the mesh signed it, checked in this process alone. */
 import { resolve } from 'node:path';
-import { judgeFloor } from '../core/manifest-floor.ts';
+import { judgeFloor, type ManifestFloor } from '../core/manifest-floor.ts';
 import { isId } from '../core/id.ts';
 import { counted } from '../daemon/counted.ts';
 import { trustOfHome, trustOfOps } from '../daemon/queries/manifest-trust.ts';
@@ -45,19 +45,14 @@ async function groundOf(
   return { trust: await trustOfOps(await readTextInput(trust), mesh) };
 }
 
+interface Kept {
+  readonly home: Home;
+  readonly floor: ManifestFloor;
+  readonly trust: ManifestTrust;
+}
+
 /** Somebody else may have seen more meanwhile; a home that cannot be written only keeps no floor. */
-async function keep(
-  cli: Cli,
-  {
-    home,
-    floor,
-    trust,
-  }: {
-    readonly home: Home;
-    readonly floor: NonNullable<Awaited<ReturnType<typeof verifyManifest>>['floor']>;
-    readonly trust: ManifestTrust;
-  },
-): Promise<void> {
+async function keep(cli: Cli, { home, floor, trust }: Kept): Promise<void> {
   try {
     const latest = readManifestFloor(home);
     const overtaken = [...floor.hosts].some(

@@ -24,6 +24,7 @@ export function makeBenchMesh(hosts: readonly string[]): { readonly charter: Cha
         address: '',
         status: 'active',
         spans: [{ op: origin.op, key: raw, from: 1, upto: null }],
+        keys: [raw],
         pins: [],
         end: null,
         fork: null,

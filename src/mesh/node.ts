@@ -169,12 +169,5 @@ function isAwaitedView(node: MeshNode, host: string): boolean {
 /** True while our copy of a host's view journal ends with a line of a key that the host has replaced since. */
 export function isOutdatedView(node: Pick<MeshNode, 'charter' | 'views'>, host: string): boolean {
   const newest = node.views?.newest(host);
-  const keys = node.charter().hosts.get(host)?.spans ?? [];
-  return (
-    newest !== undefined &&
-    isOutdatedLine(
-      newest,
-      keys.map(({ key }) => key),
-    )
-  );
+  return newest !== undefined && isOutdatedLine(newest, node.charter().hosts.get(host)?.keys ?? []);
 }

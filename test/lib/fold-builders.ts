@@ -114,7 +114,8 @@ function hostFields({ rekeyed }: CharterInput, name: string): object {
     ...(upto === null ? [] : [{ op: '', key: second.raw32, from: upto + 1, upto: null }]),
   ];
   const current = upto === null ? first : second;
-  return { sign: current, ssh: current, address: '', status: 'active', spans, pins: [], end: null, fork: null };
+  const keys = spans.map(({ key }) => key);
+  return { sign: current, ssh: current, address: '', status: 'active', spans, keys, pins: [], end: null, fork: null };
 }
 
 function fakeKey(text: string): { text: string; raw32: Uint8Array } {

@@ -12,7 +12,7 @@ import type {
   SignerRevocation,
 } from './charter-types.ts';
 import { lowestFork } from './forks.ts';
-import { hostLogOf, lowestPin } from './host-log.ts';
+import { hostLogOf, lowestPin, signKeyOf } from './host-log.ts';
 import { addedBy, itemState, signerFields, type Evaluation, type ItemState } from './items.ts';
 import type { ClassFields } from './op.ts';
 import { byIdOrder, byText, keyOf, type Held } from './register.ts';
@@ -97,13 +97,14 @@ function hostOf(
   assert(brought.op === 'genesis' || brought.op === 'host-add', 'a host is brought by genesis or host-add');
   const { name, address } = brought.op === 'genesis' ? brought.host : brought;
   const last = holder.op.body.op === 'host-rekey' ? holder.op.body : undefined;
-  const keys = last ?? (brought.op === 'genesis' ? brought.host : brought);
+  const now = last ?? (brought.op === 'genesis' ? brought.host : brought);
+  const keys = chain.flatMap((held) => signKeyOf(held)?.raw32 ?? []);
   const revoke = revokes.find(({ op }) => op.id === lowestPin(revokes)?.op);
   const { op } = revoke ?? holder;
   const cut = fork === null ? end : Math.min(end ?? fork - 1, fork - 1);
   const status = revoke === undefined ? (fork === null ? 'active' : 'forked') : 'revoked';
-  const [sign, ssh] = [keyOf(holder, keys.sign), keyOf(holder, keys.ssh)];
-  return { op: op.id, by: op.body.by, name, sign, ssh, address, status, spans, pins, end: cut, fork };
+  const [sign, ssh] = [keyOf(holder, now.sign), keyOf(holder, now.ssh)];
+  return { op: op.id, by: op.body.by, name, sign, ssh, address, status, spans, keys, pins, end: cut, fork };
 }
 
 function signerOf(evaluation: Evaluation, holder: Held, origin: Origin): CharterSigner {

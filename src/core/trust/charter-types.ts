@@ -23,8 +23,9 @@ export interface OriginSpan extends HostKeySpan {
 /**
  * A host. `sign`, `ssh`: the current keys, of a revoked host the last ones. `op`, `by`: of a revoked host the revocation.
  * `status` forked: an unsettled fork-proof cuts its log; its keys still hold. `spans`: which key signs which lines,
- * ascending, disjoint. `pins`: ascending; see `usableUpto`. `end`: last seq that any host may use, null while it is open.
- * `fork`: seq of the lowest unsettled fork-proof; `end` is below it.
+ * ascending, disjoint. `keys`: every sign key that it ever had (32 raw bytes), in their order; one that a pin left no line has no
+ * span, and yet signed view lines, and what stood behind the pin. `pins`: ascending; see `usableUpto`. `end`: last seq that
+ * any host may use, null while it is open. `fork`: seq of the lowest unsettled fork-proof; `end` is below it.
  */
 export interface CharterHost extends Origin {
   readonly name: string;
@@ -33,6 +34,7 @@ export interface CharterHost extends Origin {
   readonly address: string;
   readonly status: 'active' | 'revoked' | 'forked';
   readonly spans: readonly OriginSpan[];
+  readonly keys: readonly Uint8Array[];
   readonly pins: readonly HostPin[];
   readonly end: number | null;
   readonly fork: number | null;

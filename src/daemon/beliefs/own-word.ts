@@ -55,7 +55,7 @@ export async function lastOwnWord(context: OwnWordContext, ask: 'all' | 'some' =
   const known = heads.logs[member.name];
   // What may be lost is noted already, and by whom it may be had again.
   if (known?.link === unknownLink) return undefined;
-  const keys = member.spans.map(({ key }) => key);
+  const { keys } = member;
   let last: LastHead | undefined;
   const floor = Math.max(known?.seq ?? 0, heads.givenUp ?? 0);
   for (const line of await newestLines(context, member.name, ask === 'some' && state === 'read')) {

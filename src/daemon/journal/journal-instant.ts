@@ -32,7 +32,7 @@ export async function findInstant(
   const fine = host === engine.identity.host ? await lastLine(readFineLines(engine.home), at) : undefined;
   const instant = later(found.line, fine?.line);
   if (instant === undefined) throw noLine(asked, found.first ?? fine?.first);
-  const keys = known.get(host)?.spans.map(({ key }) => key) ?? [];
+  const keys = known.get(host)?.keys ?? [];
   const signed = verifyViewLine(instant.line, keys);
   if (!signed.ok) throw forged(instant.line, signed.detail);
   return instant;

@@ -221,7 +221,7 @@ const waitMaxSeconds = 86_400;
 async function readNotes(engine: Engine, notes: NotesPort, host: string): Promise<PeerNotes | undefined> {
   const text = await notes.read(host);
   if (text === undefined) return undefined;
-  const keys = (engine.charter().hosts.get(host)?.spans ?? []).map(({ key }) => key);
+  const keys = engine.charter().hosts.get(host)?.keys ?? [];
   const read = text === null ? undefined : readNotesText(text, { mesh: engine.meshId, host }, keys);
   return read ?? { notifies: false, told: new Map() };
 }

@@ -4,18 +4,16 @@
  * bodies, and of what a signer approved by every host that holds it nowhere else. The ids stay, so nothing is said twice.
  */
 import { eventNamespace } from '../../core/event.ts';
-import { eventView, type Fold } from '../../core/fold/fold.ts';
-import { extendLog } from '../../core/log.ts';
+import type { Fold, FoldPorts } from '../../core/fold/fold.ts';
 import { holeOf, parseLine, type Line } from '../../core/line.ts';
-import { approvalVerdict, type CharterHost } from '../../core/trust/charter.ts';
-import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
+import { approvedUnused, signedByAny, unsaidOf, type Said } from '../../core/recovery.ts';
+import { approvalVerdict } from '../../core/trust/charter.ts';
 import { keepBranch, listBranches } from '../../store/logs/fork-branches.ts';
 import type { Home } from '../../store/home/home.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { cutLog } from '../../store/logs/log-rewrite.ts';
 import { readLog } from '../../store/logs/log-store.ts';
 import type { LogCut } from '../beliefs/log-book.ts';
-import type { Said } from './own-log.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 
 export interface BranchPlace {
@@ -23,16 +21,6 @@ export interface BranchPlace {
   readonly repository: Repository;
   readonly meshId: string;
   readonly trust: () => TrustState;
-}
-
-/** Cuts that a pin made: not damage, and not to be mended. Pure. */
-export function pinCuts(cuts: readonly LogCut[], hosts: ReadonlyMap<string, CharterHost>): readonly LogCut[] {
-  return cuts.filter(({ log, seq, code }) => {
-    const host = hosts.get(log);
-    if (host === undefined || host.pins.length === 0) return false;
-    if (code === 'WRONG_BRANCH') return true;
-    return (code === 'SIGNATURE' || code === 'KEY_SPAN') && host.pins.some((pin) => pin.seq === seq - 1);
-  });
 }
 
 /**
@@ -47,7 +35,7 @@ export async function dropBranch(place: BranchPlace, cut: LogCut): Promise<boole
   const keep = cut.seq - 1;
   const { lines } = await readLog(repository, cut.log);
   const behind = parsedLines(lines.slice(keep), meshId);
-  const signed = signedByAny(behind, host, meshId);
+  const signed = signedByAny(behind, host, { mesh: meshId });
   if (signed.length === 0) return false;
   // A purge that could not be carried out yet must not leave its bodies here.
   const { purges } = charter;
@@ -69,33 +57,10 @@ function parsedLines(lines: readonly (string | Uint8Array)[], meshId: string): r
   return parsed;
 }
 
-/** As far as one key that the host ever had vouches for them. */
-function signedByAny(lines: readonly Line[], host: CharterHost, mesh: string): readonly Line[] {
-  const [first] = lines;
-  if (first === undefined) return [];
-  const from = { seq: first.seq - 1, link: first.prev };
-  const purged = { has: () => true };
-  const texts = lines.map(({ text }) => text);
-  const counts = host.spans.map(
-    ({ key }) =>
-      extendLog({ host: host.name, mesh, from, keys: [{ key, from: 1, upto: null }], purged }, texts).lines.length,
-  );
-  return lines.slice(0, Math.max(0, ...counts));
-}
-
 /** What this host said on branches that count no more, and says nowhere else: to be said again, in the order of the branches. */
 export function unsaid({ home, meshId }: BranchPlace, fold: Fold, own: string): readonly Said[] {
-  const found = new Map<string, Said>();
-  for (const branch of listBranches(home, own)) {
-    for (const { id, body, auth } of parsedLines(branch.lines, meshId)) {
-      if (body === null || found.has(id) || fold.charter.purges.has(id)) continue;
-      const carried = eventView(fold, id)?.lines.some(({ log }) => log === own) === true;
-      if (carried || (auth === null && body.host !== own)) continue;
-      if (auth !== null && !isApproved(fold, { body, auth })) continue;
-      found.set(id, { body, auth });
-    }
-  }
-  return [...found.values()];
+  const branches = listBranches(home, own).map(({ lines }) => parsedLines(lines, meshId));
+  return unsaidOf(branches, fold, { own, approve });
 }
 
 /** What a signer approved and no usable line carries. `beyond`: lines that are held and not usable. */
@@ -104,23 +69,14 @@ export async function approvedBeyond(
   fold: Fold,
   beyond: readonly { readonly log: string; readonly from: number }[],
 ): Promise<readonly Said[]> {
-  const found = new Map<string, Said>();
-  const look = (lines: readonly Line[]): void => {
-    for (const { id, body, auth } of lines) {
-      if (body === null || auth === null || found.has(id) || fold.charter.purges.has(id)) continue;
-      if (eventView(fold, id)?.level === 'signed' || !isApproved(fold, { body, auth })) continue;
-      found.set(id, { body, auth });
-    }
-  };
-  for (const { log, from } of beyond) look(parsedLines((await readLog(repository, log)).lines.slice(from - 1), meshId));
+  const lines: Line[] = [];
+  for (const { log, from } of beyond)
+    for (const line of parsedLines((await readLog(repository, log)).lines.slice(from - 1), meshId)) lines.push(line);
   for (const host of fold.charter.hosts.keys())
-    for (const branch of listBranches(home, host)) look(parsedLines(branch.lines, meshId));
-  return [...found.values()];
+    for (const branch of listBranches(home, host))
+      for (const line of parsedLines(branch.lines, meshId)) lines.push(line);
+  return approvedUnused(lines, fold, { approve });
 }
 
-/** By a signer whose word still stands: that of a revoked one would not, said again after the revocation. */
-function isApproved({ charter }: Fold, { body, auth }: Said): boolean {
-  if (auth === null || charter.signers.get(auth.signer)?.status !== 'active') return false;
-  const message = canonicalJson(body as unknown as JsonValue);
-  return approvalVerdict(charter, auth, { message, namespace: eventNamespace, subject: body.subject }) === 'ok';
-}
+const approve: FoldPorts['approve'] = (charter, auth, message, subject) =>
+  approvalVerdict(charter, auth, { message, namespace: eventNamespace, subject });

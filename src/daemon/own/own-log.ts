@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { audienceOf, classOf, isClaim, makeBody, type Auth, type Body, type BodyInput } from '../../core/event.ts';
 import { draftLine, type LineDraft } from '../../core/line.ts';
 import type { VerifiedLine } from '../../core/log.ts';
+import type { Said } from '../../core/recovery.ts';
 import { lineBytesMax, transactionEventsMax } from '../../core/limits.ts';
 import type { Charter } from '../../core/trust/charter.ts';
 import { signEd25519, signEd25519Later, type SigningKey } from '../../crypto/ed25519.ts';
@@ -27,12 +28,6 @@ export interface Transaction {
 export interface ApprovedBody {
   readonly body: Body;
   readonly auth: Auth;
-}
-
-/** What becomes one line. */
-export interface Said {
-  readonly body: Body;
-  readonly auth: Auth | null;
 }
 
 export interface Stamp {

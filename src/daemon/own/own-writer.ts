@@ -4,6 +4,7 @@ import { eventsOf, eventView, readState, type Fold } from '../../core/fold/fold.
 import { recordKey } from '../../core/fold/state.ts';
 import { bulkLinesMin, supersedesIdsMax } from '../../core/limits.ts';
 import type { VerifiedLine } from '../../core/log.ts';
+import type { Said } from '../../core/recovery.ts';
 import { beforeWrite, linesBeyond } from '../../core/sync/own-write.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import type { SigningKey } from '../../crypto/ed25519.ts';
@@ -22,7 +23,6 @@ import {
   signDrafts,
   stillTaken,
   type LogEnd,
-  type Said,
   type Transaction,
 } from './own-log.ts';
 import { Refusal } from '../refusal.ts';

@@ -4,6 +4,7 @@
  * again what was said on any branch. Every step can be done again: what a crash interrupts is done at the next look.
  */
 import type { Logger } from 'pino';
+import { pinCuts, pinFor, settlesFork } from '../../core/recovery.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import { printHostRequest } from '../../mesh/enrol/enrol.ts';
 import type { Heads } from '../../mesh/heads.ts';
@@ -17,12 +18,12 @@ import { createNextKeys, forgetLastSshKey, readLastSshKey, takeNextKeys } from '
 import type { AppendedJson, RecoverJson } from '../api/api-types.ts';
 import type { AppendQueue } from './append-queue.ts';
 import type { Beliefs } from '../beliefs/beliefs.ts';
-import { approvedBeyond, dropBranch, pinCuts, unsaid, type BranchPlace } from './branches.ts';
+import type { LogCut } from '../beliefs/log-book.ts';
+import { approvedBeyond, dropBranch, unsaid, type BranchPlace } from './branches.ts';
 import type { LocalFault } from '../engine.ts';
 import type { Machine } from './machine.ts';
 import type { Transaction } from './own-log.ts';
 import { Refusal } from '../refusal.ts';
-import type { TrustState } from '../trust/trust-keeper.ts';
 
 type Progress = (text: string) => void;
 
@@ -116,25 +117,11 @@ function isActive(self: CharterHost | undefined, keys: HostKeys): boolean {
   return self?.status === 'active' && self.sign.text === keys.sign.publicKey.text;
 }
 
-/**
- * The last pin settled a fork of this host: then nothing of either side is to be lost. A pin that merely ends earlier than the
- * log did says that somebody else wrote the rest.
- */
-function settlesFork({ charter, set }: TrustState, host: string): boolean {
-  const [before, last] = (charter.hosts.get(host)?.pins ?? []).slice(-2);
-  const pin = last ?? before;
-  if (pin === undefined) return false;
-  const from = last === undefined ? 0 : (before?.seq ?? 0);
-  return Array.from(set.forks.values(), ({ body }) => body).some(({ host: of, lines: [{ header }] }) => {
-    return of === host && header.seq > from && header.seq - 1 <= pin.seq;
-  });
-}
-
 /** Lines behind a pin leave their log while nobody appends, fetches or is served. */
 async function dropCut(options: RecoveryOptions, progress: Progress): Promise<void> {
   const { beliefs, trust, gate, queue } = options;
   await beliefs.fold();
-  const due = (): ReturnType<typeof pinCuts> => pinCuts(beliefs.book.cuts(), trust().charter.hosts);
+  const due = (): readonly LogCut[] => pinCuts(beliefs.book.cuts(), trust().charter.hosts);
   if (due().length === 0) return;
   await gate.alone(() =>
     queue.alone(async () => {
@@ -180,7 +167,7 @@ async function prepare(options: RecoveryOptions): Promise<RecoverJson> {
     });
   const next = await createNextKeys(home, host);
   const [sign, ssh] = [next.sign.publicKey, next.ssh.publicKey];
-  const pin = pinFor(beliefs, charter, host);
+  const pin = pinFor(beliefs.book, charter, host);
   return {
     host,
     line: printHostRequest({ host, sign: sign.text, ssh: ssh.text, address: self.address || options.address }),
@@ -193,16 +180,6 @@ async function prepare(options: RecoveryOptions): Promise<RecoverJson> {
     branches: listBranches(home, host).map(({ from, link, lines }) => ({ from, link, lines: lines.length })),
     unsaid: unsaid(options, fold, host).length,
   };
-}
-
-/** The last line of a log that everybody can use: of a forked one the line before the split. */
-function pinFor({ book }: Beliefs, charter: Charter, host: string): { seq: number; link: string } | undefined {
-  const last = book.head(host);
-  const end = charter.hosts.get(host)?.end ?? last?.seq;
-  if (last === undefined || end === undefined || end === 0) return undefined;
-  const seq = Math.min(end, last.seq);
-  const link = book.linkAt(host, seq);
-  return link === undefined ? undefined : { seq, link };
 }
 
 /** A home whose keys are not those of the charter is not that host any more. Pure. */

@@ -5,7 +5,7 @@
 import { scanEvents, type SecretHit } from '../../agent/secret-gate/scan-events.ts';
 import type { Body, BodyInput } from '../../core/event.ts';
 import { eventsOf, eventView, type Fold } from '../../core/fold/fold.ts';
-import type { Said } from './own-log.ts';
+import type { Said } from '../../core/recovery.ts';
 import { Refusal } from '../refusal.ts';
 
 type Settled = PromiseSettledResult<readonly Said[]>;

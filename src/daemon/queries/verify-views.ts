@@ -11,10 +11,10 @@ import { readViewLines } from '../../store/logs/view-journal.ts';
  */
 export async function viewProblem(
   repository: Repository,
-  host: Pick<CharterHost, 'name' | 'spans'>,
+  host: Pick<CharterHost, 'name' | 'keys'>,
   { mesh, deep }: { readonly mesh: string; readonly deep: boolean },
 ): Promise<string | undefined> {
-  const keys = host.spans.map(({ key }) => key);
+  const { keys } = host;
   try {
     let later: ViewLine | undefined;
     for await (const line of readViewLines(repository, host.name)) {

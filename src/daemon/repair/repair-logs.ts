@@ -4,6 +4,7 @@
  * branch has. A line that may have been there and is not found stops the writes of this host until a person decides.
  */
 import { assert } from '../../crypto/result.ts';
+import { pinCuts } from '../../core/recovery.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { fetchDeadlineMs } from '../../core/limits.ts';
 import { parseLine } from '../../core/line.ts';
@@ -20,7 +21,6 @@ import { readPlainCopy } from '../../store/logs/plain-copies.ts';
 import { isSettled } from '../beliefs/heads-keeper.ts';
 import { cutOf, readVerifiedLog, type ReadLog } from '../beliefs/log-book.ts';
 import { counted } from '../counted.ts';
-import { pinCuts } from '../own/branches.ts';
 import type { TrustState } from '../trust/trust-keeper.ts';
 import type { AskedPeers } from './ask-peers.ts';
 import { assembleLog, type LineList } from './assemble.ts';

@@ -59,7 +59,7 @@ export async function fetchViews(fetch: ViewsFetch): Promise<ViewsFetched> {
   for (const [host, offer] of fetch.offered) {
     const enrolled = node.charter().hosts.get(host);
     if (node.views === undefined || enrolled === undefined) continue;
-    const owner = { host, mesh: node.meshId, keys: enrolled.spans.map(({ key }) => key) };
+    const owner = { host, mesh: node.meshId, keys: enrolled.keys };
     const before = node.views.tip(host)?.oid;
     const fetched = await fetchView({ ...fetch, views: node.views, owner, offer });
     if (node.views.tip(host)?.oid !== before) vain = false;

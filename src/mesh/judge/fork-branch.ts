@@ -26,7 +26,7 @@ export async function readBranch(
   const start = { seq: first.seq - 1, link: first.prev };
   const texts = other.map(({ text }) => text);
   const purged = node.purged?.();
-  const found = host.spans.map(({ key }) => {
+  const found = host.keys.map((key) => {
     const keys = [{ key, from: 1, upto: null }];
     return extendLog({ host: log, mesh: node.meshId, from: start, keys, ...(purged && { purged }) }, texts).lines;
   });

@@ -47,6 +47,7 @@ export function charterEntry(host: TestHost, address = ''): CharterHost {
     address,
     status: 'active',
     spans: [{ op: '0'.repeat(64), key: host.sign.raw32 as Uint8Array, from: 1, upto: null }],
+    keys: [host.sign.raw32 as Uint8Array],
     pins: [],
     end: null,
     fork: null,

@@ -108,6 +108,12 @@ describe('trust: keys and pins of a host', () => {
     ]);
   });
 
+  test('a key that a pin left no line is still one of its keys', () => {
+    const host = beta(setOf(rekey([addBeta], 20, 0)));
+    expect(spansOf(host)).toEqual([[20, 1, null]]);
+    expect(host?.keys.map((key) => ed25519PublicText(key))).toEqual([testKey(11).text, testKey(20).text]);
+  });
+
   test('a rekey brings a sign key that the host never had', () => {
     const one = rekey([addBeta], 20, 5);
     expect(codeOf(addOps(setOf(one), [rekey([one], 11, 9)]))).toBe('KEY_USED');

@@ -6,6 +6,7 @@ import { decide, hostNames, meshId, type Decision } from './charter.ts';
 import { announce } from './announce.ts';
 import { addTrust } from './effects.ts';
 import { crashHost, makeHost, startHost } from './host.ts';
+import { wantNewKeys } from './recover.ts';
 import type { Action } from './plan.ts';
 import { later, type Memory, type Sim, type SimHost } from './types.ts';
 import { usableLines } from './usable.ts';
@@ -35,6 +36,8 @@ export function act(sim: Sim, action: Action): void {
       return;
     case 'restore':
       return restore(sim, host);
+    case 'recover':
+      return wantNewKeys(sim, host);
     case 'clone':
       return clone(sim, host);
     case 'lie':

@@ -1,12 +1,14 @@
 /** Taking in what a peer sent: the real chain and signature checks, and what the mesh does with what they say. */
 import { parseLine } from '../../src/core/line.ts';
+import { signedByAny } from '../../src/core/recovery.ts';
 import type { HeadsTip } from '../../src/core/sync/peer.ts';
 import type { AdmissionFault, LogFetched, OwnVerdict } from '../../src/core/sync/vocabulary.ts';
 import { believe } from './beliefs.ts';
-import { meshId } from './charter.ts';
+import { meshId, verifyCheaply } from './charter.ts';
 import { judgeLines, store } from './judge.ts';
 import { checkAdmitted } from './checks.ts';
-import type { HeldLog, Memory, Sim, SimHost } from './types.ts';
+import { keepBranch, parsed } from './branches.ts';
+import type { HeldLog, Sim, SimHost } from './types.ts';
 
 /** Judges a fetched log against ours and takes what extends it, durably. */
 export function takeLog(
@@ -24,12 +26,14 @@ export function takeLog(
   const { log, texts, offered } = fetched;
   if (memory === undefined || !memory.trust.charter.hosts.has(log)) return { lines: 0 };
   const held: HeldLog = memory.logs.get(log) ?? { texts: [], lines: [] };
+  // What stands behind a pin leaves the log first.
+  if (held.texts.length > held.lines.length) return { lines: 0 };
   const tip = held.lines.at(-1);
   if (tip?.link === offered.link) return { lines: 0 };
   const seq = tip?.seq ?? 0;
   if (texts.length < seq)
-    return related(held, texts) ? { lines: 0, mismatch: 'shorter' } : notExtension(sim, memory, { log, held, texts });
-  if (tip !== undefined && linkOf(texts[seq - 1]) !== tip.link) return notExtension(sim, memory, { log, held, texts });
+    return related(held, texts) ? { lines: 0, mismatch: 'shorter' } : notExtension(sim, host, { log, held, texts });
+  if (tip !== undefined && linkOf(texts[seq - 1]) !== tip.link) return notExtension(sim, host, { log, held, texts });
   if (texts.length === seq) return { lines: 0, mismatch: 'same' };
   const from = { seq, link: tip?.link ?? meshId };
   const { lines, fault } = judgeLines(sim, memory, { log, from, texts: texts.slice(seq) });
@@ -59,14 +63,22 @@ function related({ lines }: HeldLog, texts: readonly string[]): boolean {
 
 function notExtension(
   sim: Sim,
-  memory: Memory,
+  host: SimHost,
   { log, held, texts }: { readonly log: string; readonly held: HeldLog; readonly texts: readonly string[] },
 ): LogFetched {
+  const { memory } = host;
+  if (memory === undefined) return { lines: 0 };
   const at = texts.findIndex((text, index) => linkOf(text) !== held.lines[index]?.link);
   const seq = at + 1;
   const from = { seq: at, link: held.lines[at - 1]?.link ?? meshId };
-  const other = judgeLines(sim, memory, { log, from, texts: texts.slice(at, at + 1) });
+  const other = judgeLines(sim, memory, { log, from, texts: texts.slice(at) });
   const [ours, theirs] = [held.lines[at], other.lines[0]];
+  // Ours stays; what the host signed besides is evidence, and some of it may be said nowhere else.
+  if (theirs !== undefined)
+    keepBranch(
+      host,
+      other.lines.map(({ text }) => text),
+    );
   const fork = ours === undefined || theirs === undefined ? {} : { fork: [ours, theirs] as const };
   const fault: AdmissionFault = {
     code: 'NOT_EXTENSION',
@@ -85,9 +97,28 @@ export function judgeOwn(sim: Sim, host: SimHost, texts: readonly string[]): Own
   const { lines } = judgeLines(sim, memory, { log: name, from: { seq: 0, link: meshId }, texts });
   const held = memory.logs.get(name)?.lines ?? [];
   const other = lines.find(({ seq, link }) => seq <= held.length && held[seq - 1]?.link !== link);
-  if (other !== undefined) return { kind: 'proven', line: { seq: other.seq, link: other.link }, ahead: false };
+  if (other !== undefined) {
+    keepBranch(
+      host,
+      lines.slice(other.seq - 1).map(({ text }) => text),
+    );
+    const ours = held[other.seq - 1];
+    const fork = ours === undefined ? {} : { fork: [ours, other] as const };
+    return { kind: 'proven', line: { seq: other.seq, link: other.link }, ahead: false, ...fork };
+  }
   const last = lines.at(-1);
   if (last !== undefined && last.seq > held.length)
     return { kind: 'proven', line: { seq: last.seq, link: last.link }, ahead: true };
+  // Not signed by a key that counts there: what a signer cut off, and this peer has not heard of it.
+  const self = memory.trust.charter.hosts.get(name);
+  const behind = parsed(texts.slice(lines.length));
+  const cutOff = self === undefined ? [] : signedByAny(behind, self, { mesh: meshId, verify: verifyCheaply });
+  if (cutOff.length > 0) {
+    keepBranch(
+      host,
+      cutOff.map(({ text }) => text),
+    );
+    return { kind: 'settled', vain: true };
+  }
   return { kind: 'wrong', detail: `${lines.length} lines, all held here` };
 }

@@ -1,8 +1,9 @@
 /** The fold of one host: fed with what is usable, put under a new charter, and asked what it would say. */
 import { createFold, foldLines, purgesAlike, readState, setCharter, type Fold } from '../../src/core/fold/fold.ts';
+import type { Charter } from '../../src/core/trust/charter.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import { meshId, simPorts, type Trust } from './charter.ts';
-import { judgeLines } from './judge.ts';
+import { judgeLines, readTexts } from './judge.ts';
 import { checkBeliefs } from './checks.ts';
 import type { Memory, Said, Sim, SimHost } from './types.ts';
 import { usableLines } from './usable.ts';
@@ -40,7 +41,7 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   memory.trust = trust;
   const { charter, hash } = trust;
   const purged = !purgesAlike(before, charter);
-  if (purged) coverPurged(sim, memory);
+  if (purged || rulesIn(before) !== rulesIn(charter)) judgeAgain(sim, memory);
   const isShorter = [...memory.logs.keys()].some((log) => {
     const folded = memory.folded.get(log) ?? 0;
     const usable = usableLines(charter, memory, log).length;
@@ -57,13 +58,33 @@ export function recharter(sim: Sim, host: SimHost, trust: Trust): void {
   believe(sim, host);
 }
 
-/** Bodies that are purged count for nothing from now on; the files follow when the purge is carried out. */
-function coverPurged(sim: Sim, memory: Memory): void {
-  for (const [log, { texts, lines: before }] of memory.logs) {
+/** Everything that says which lines of which log are usable. */
+function rulesIn({ hosts }: Charter): string {
+  const rules = [...hosts.values()].map(({ name, spans, pins, end }) => {
+    const keys = spans.map(({ key, from, upto }) => `${key.join('.')} ${from} ${upto}`);
+    return [name, keys.join(), pins.map(({ seq, link }) => `${seq} ${link}`).join(), end].join(' ');
+  });
+  return rules.join('\n');
+}
+
+/** Lines as the charter has them now: bodies that are purged are holes; the files follow when the purge is carried out. */
+function judgeAgain(sim: Sim, memory: Memory): void {
+  for (const [log, { texts }] of memory.logs) {
     const { lines } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
-    // Lines that no key of the charter signs any more stay as they are: nobody uses them.
-    memory.logs.set(log, { texts, lines: [...lines, ...before.slice(lines.length)] });
+    memory.logs.set(log, { texts, lines });
   }
+}
+
+/** Every log is read and folded again: lines have left one. */
+export function reread(sim: Sim, host: SimHost): void {
+  const { memory } = host;
+  if (memory === undefined) return;
+  for (const log of memory.logs.keys()) memory.logs.set(log, { texts: readTexts(host, log), lines: [] });
+  judgeAgain(sim, memory);
+  memory.fold = createFold(memory.trust.charter, memory.trust.hash, simPorts);
+  memory.folded.clear();
+  foldLines(memory.fold, changed(sim, memory, takeFresh(memory)));
+  conclude(sim, host, { fresh: [], subjects: new Set() });
 }
 
 function conclude(

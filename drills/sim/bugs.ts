@@ -38,6 +38,12 @@ export const bugs: readonly Bug[] = [
   { name: 'purge-fault-forgotten', forgetsPurgeFault: true },
   /** A relay that has not purged yet brings a body back. */
   { name: 'purged-body-relayed', storesAsFetched: true },
+  /** A host goes on with the key that was replaced. */
+  { name: 'old-key-kept', keepsOldKey: true },
+  /** What stood on the losing branch of a fork is not said again. */
+  { name: 'losing-branch-forgotten', forgetsUnsaid: true },
+  /** A rekey gives a log another key, and ends nothing. */
+  { name: 'rekey-ignored', keys: ({ spans }) => spans.slice(0, 1).map((span) => ({ ...span, upto: null })) },
   /** A view line names the new heads and the root of before. */
   { name: 'root-of-before', root: rootOfBefore() },
 ];

@@ -29,6 +29,7 @@ import {
   craig,
   genesisOf,
   hostAdd,
+  hostRekey,
   hostRevoke,
   purge,
   signerAdd,
@@ -44,8 +45,27 @@ const genesis = genesisOf();
 export const meshId: string = genesis.id;
 const adds = hostNames.slice(1).map((name, index) => hostAddOp(name, [meshId], index));
 
+/** Number of the key that a host begins with. */
+export function firstKeyOf(name: string): number {
+  return firstKey + hostNames.findIndex((other) => other === name);
+}
+
+const numbers = new Map<string, number>();
+
+/** The key of this number as the charter has it. */
+export function keyText(number: number): string {
+  const { text } = testKey(number);
+  numbers.set(text, number);
+  return text;
+}
+
+/** Whether these are the bytes of the key of this number. */
+export function isKey(number: number, bytes: Uint8Array): boolean {
+  return testKey(number).public.raw32?.every((byte, index) => byte === bytes[index]) === true;
+}
+
 function hostAddOp(name: string, prev: readonly string[], nonce: number): TrustOp {
-  const key = firstKey + hostNames.findIndex((other) => other === name);
+  const key = firstKeyOf(name);
   return hostAdd({ mesh: meshId, by: craig, prev, nonce: 100 + nonce }, name, key);
 }
 
@@ -94,6 +114,7 @@ export type Decision =
   | { readonly kind: 'class' | 'signer' }
   | { readonly kind: 'host'; readonly name: string }
   | { readonly kind: 'revoke'; readonly name: string; readonly pin: Pin }
+  | { readonly kind: 'rekey'; readonly name: string; readonly key: number; readonly pin: Pin }
   | { readonly kind: 'purge'; readonly target: PurgeSkeleton };
 
 /** The op of a decision, made by the first signer on a host that knows `trust`. `number` makes it unlike others. */
@@ -109,6 +130,9 @@ export function decide(trust: Trust, decision: Decision, number: number): TrustO
       return hostAddOp(decision.name, prev, 500 + number);
     case 'revoke':
       return hostRevoke(place, decision.name, decision.pin);
+    case 'rekey':
+      keyText(decision.key);
+      return hostRekey(place, decision);
     case 'purge':
       return purge(place, { targets: [decision.target], reason: 'secret' });
   }
@@ -126,9 +150,13 @@ function cheapSignature(key: Uint8Array, message: string): Uint8Array {
   return whole;
 }
 
-/** Signs with the key of a host. */
+/** Signs with the key that a host began with. */
 export function signAs(host: string): (message: string) => Uint8Array {
-  const number = firstKey + hostNames.findIndex((name) => name === host);
+  return signWith(firstKeyOf(host));
+}
+
+/** Signs with the key of this number. */
+export function signWith(number: number): (message: string) => Uint8Array {
   const key = testKey(number).public.raw32 ?? new Uint8Array();
   return (message) => cheapSignature(key, message);
 }
@@ -139,7 +167,7 @@ export function signAs(host: string): (message: string) => Uint8Array {
  */
 export function forkProof(charter: Charter, log: string, lines: ForkedLines): TrustOp | undefined {
   const host = charter.hosts.get(log);
-  const { signing } = testKey(firstKey + hostNames.findIndex((name) => name === log));
+  const { signing } = testKey(numbers.get(host?.sign.text ?? '') ?? firstKeyOf(log));
   const sign = (line: Line): Line => ({ ...line, sig: encodeBase64(signEd25519(signing, lineMessage(line.link))) });
   return host === undefined ? undefined : forkProofOf(meshId, host, [sign(lines[0]), sign(lines[1])]);
 }

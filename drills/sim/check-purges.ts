@@ -24,7 +24,7 @@ function bodyIn(text: string): string | null {
 export function purgedOnDisk({ disk }: SimHost, purges: Charter['purges']): string | undefined {
   if (purges.size === 0) return undefined;
   for (const name of disk.names()) {
-    if (!name.startsWith('object ')) continue;
+    if (!name.startsWith('object ') && !name.startsWith('fork ')) continue;
     for (const text of disk.read(name) as readonly string[]) {
       const id = bodyIn(text);
       if (id !== null && purges.has(id)) return `event ${id.slice(0, 12)} in ${name}`;

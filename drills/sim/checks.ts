@@ -1,13 +1,15 @@
 /** What must hold at every step, whatever happens. Judged from what really happened, not from what hosts think. */
 import { eventView, readState } from '../../src/core/fold/fold.ts';
+import { settlesFork } from '../../src/core/recovery.ts';
 import { parseLine } from '../../src/core/line.ts';
 import type { VerifiedLine } from '../../src/core/log.ts';
 import type { Effect } from '../../src/core/sync/vocabulary.ts';
 import { brokenSignedPromise, dumpComparable, dumpFold, dumpOracle } from '../../test/lib/fold-checks.ts';
 import { purgesLeft } from './check-purges.ts';
 import { readTexts } from './judge.ts';
+import { branchesOf } from './branches.ts';
 import { foldAnew, usableLines } from './usable.ts';
-import { isForgedApproval, meshId, simPorts } from './charter.ts';
+import { isForgedApproval, isKey, meshId, simPorts } from './charter.ts';
 import { findContradiction } from './contradictions.ts';
 import { isAuthored } from './truth.ts';
 import { Violation, type Memory, type Said, type Sim, type SimHost } from './types.ts';
@@ -65,7 +67,10 @@ export function checkBeliefs(
     require(found === undefined, () => `contradiction: ${host.node} serves ${found}`);
   }
   checkSameConclusion(sim, host, memory);
-  if (sim.random.next() < 0.1) checkFold(host, memory);
+  if (sim.random.next() < 0.1) {
+    checkFold(host, memory);
+    checkKeys(sim, host, memory);
+  }
 }
 
 /** What nobody signed changes nothing that signed truth serves. */
@@ -109,6 +114,18 @@ function checkFold(host: SimHost, memory: Memory): void {
   const anew = foldAnew(memory);
   require(readState(anew).root === readState(memory.fold).root, () =>
     `equality: the fold of ${host.node} is another one than from nothing`);
+}
+
+/** Every usable line is by the key that the charter gives its host at that place. */
+function checkKeys(sim: Sim, host: SimHost, memory: Memory): void {
+  for (const { name, spans } of memory.trust.charter.hosts.values()) {
+    for (const { seq, link } of usableLines(memory.trust.charter, memory, name)) {
+      const span = spans.find(({ from, upto }) => seq >= from && (upto === null || seq <= upto));
+      const number = sim.truth.signedWith.get(link);
+      require(number !== undefined && span !== undefined && isKey(number, span.key), () =>
+        `one writer: ${host.node} uses line ${seq} of ${name}, which a replaced key signed`);
+    }
+  }
 }
 
 /** The same more thoroughly, and against the naive oracle. */
@@ -184,7 +201,7 @@ export function differenceBetween(sim: Sim): string | undefined {
   const hosts = membersOf(sim);
   const said = hosts.map(({ node, memory }) => ({ node, text: memory === undefined ? '' : holdingsOf(memory) }));
   const other = said.find(({ text }) => text !== said[0]?.text);
-  if (other === undefined) return silentHost(sim, hosts);
+  if (other === undefined) return silentHost(sim, hosts) ?? lostWord(hosts);
   return `${other.node} and ${said[0]?.node} do not hold the same:\n${other.text}\n${said[0]?.text}`;
 }
 
@@ -195,6 +212,22 @@ function silentHost(sim: Sim, hosts: readonly SimHost[]): string | undefined {
     return log?.status === 'active' && sim.askedAtEnd.get(name) === acknowledged.length;
   });
   return silent && `${silent.node} has acknowledged nothing since`;
+}
+
+/** Of a fork that was settled nothing is lost that its host, or a signer's word anywhere, had of it. */
+function lostWord(hosts: readonly SimHost[]): string | undefined {
+  for (const host of hosts) {
+    const { memory, name } = host;
+    if (memory === undefined) continue;
+    const { trust, fold } = memory;
+    const own = settlesFork(trust, name) ? branchesOf(host, name).flat() : [];
+    for (const { id, body, auth } of own) {
+      if (body === null || auth !== null || body.host !== name || trust.charter.purges.has(id)) continue;
+      const said = eventView(fold, id)?.lines.some(({ log }) => log === name);
+      if (said !== true) return `${name} has not said ${id.slice(0, 12)} again, which stood on a branch of its log`;
+    }
+  }
+  return undefined;
 }
 
 /** What counts is compared: behind the cut of a fork each keeps the branch that it saw first. */

@@ -9,8 +9,10 @@ import { DiskFault } from './disk.ts';
 import { announce, shown } from './announce.ts';
 import { tell, worldOf } from './machine.ts';
 import { ask, type Lost } from './net.ts';
+import { keyOf } from './keys.ts';
 import { carryOutPurges } from './purge.ts';
 import { whenFree } from './purge-work.ts';
+import { settle } from './recover.ts';
 import { sayLater } from './say.ts';
 import { serveHeads, serveLog, serveTrust } from './serve.ts';
 import type { Memory, Sim, SimHost } from './types.ts';
@@ -139,7 +141,7 @@ function served(
   const texts = serveLog(server, asker, { log, seq: offered.seq });
   if (typeof texts === 'object') checkServed(sim, server, log, texts);
   if (server.lies.has('equivocate') && log === server.name && typeof texts === 'object') {
-    noteAuthored(sim, log, texts);
+    noteAuthored(sim, log, { texts, key: keyOf(server) });
     sim.truth.forked.add(log);
   }
   return texts;
@@ -210,6 +212,7 @@ export function addTrust(sim: Sim, host: SimHost, ops: readonly TrustOp[]): bool
   recharter(sim, host, trust);
   noteTrustSet(sim, host);
   carryOutPurges(sim, host);
+  settle(sim, host);
   announce(sim, host);
   return true;
 }

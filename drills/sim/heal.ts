@@ -3,6 +3,9 @@ import { ownLogFault } from '../../src/core/sync/own-log.ts';
 import { store } from './judge.ts';
 import { addTrust } from './effects.ts';
 import { crashHost, startHost } from './host.ts';
+import { keyText } from './charter.ts';
+import { keyOf } from './keys.ts';
+import { settle, wantNewKeys } from './recover.ts';
 import { worldOf } from './machine.ts';
 import { wantAppend } from './write.ts';
 import type { Sim, SimHost } from './types.ts';
@@ -21,6 +24,7 @@ export function heal(sim: Sim): void {
   const look = (): void => {
     for (const host of sim.hosts) {
       bringUpToDate(sim, host);
+      recover(sim, host);
       wantOneMore(sim, host);
     }
     sim.agenda.after(lookMs, look);
@@ -29,6 +33,8 @@ export function heal(sim: Sim): void {
 }
 
 const lookMs = 10_000;
+/** By then the hosts have heard of each other, and each knows the branches of its log. */
+const recoverAfterMs = 420_000;
 
 /**
  * What only a machine that was put back had known of the charter is known to the host that it let in: without an enrolment
@@ -39,6 +45,16 @@ function handInAgain(sim: Sim): void {
   if (first?.memory === undefined) return;
   const ops = sim.hosts.flatMap(({ memory }) => (memory === undefined ? [] : keptOps(memory.trust.set)));
   addTrust(sim, first, ops);
+}
+
+/** What a person sees to last: a log that was forked is settled, and a home whose keys were replaced gets new ones. */
+function recover(sim: Sim, host: SimHost): void {
+  const { memory, name } = host;
+  if (memory === undefined || sim.agenda.now() < sim.plan.untilMs + recoverAfterMs) return;
+  settle(sim, host);
+  const self = memory.trust.charter.hosts.get(name);
+  const isWell = self?.status === 'active' && self.sign.text === keyText(keyOf(host));
+  if (!isWell && sim.random.next() < 0.2) wantNewKeys(sim, host);
 }
 
 /** Every host writes again, whatever was wrong with it: a writer asks until it is answered. */

@@ -9,6 +9,7 @@ import { checkOwnBranch, checkRestart } from './checks.ts';
 import { openDisk } from './disk.ts';
 import { tell } from './machine.ts';
 import { carryOutPurges } from './purge.ts';
+import { settle } from './recover.ts';
 import { noteTrustSet } from './truth.ts';
 import { later, type Memory, type Sim, type SimHost } from './types.ts';
 import { readViews } from './views.ts';
@@ -45,11 +46,13 @@ export function startHost(sim: Sim, host: SimHost): void {
   noteTrustSet(sim, host);
   believe(sim, host);
   carryOutPurges(sim, host);
+  settle(sim, host);
   const { epoch } = host;
   const due = (): void => {
     const { slept } = host;
     host.slept = false;
     tell(sim, host, { kind: 'schedule', slept });
+    settle(sim, host);
     if (host.epoch === epoch) later(sim, host, scheduleMs + sim.random.below(scheduleJitterMs), due);
   };
   due();

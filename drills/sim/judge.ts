@@ -18,7 +18,7 @@ export function judgeLines(
   const { charter } = memory.trust;
   const purged: PurgedIds = sim.bug.purged?.(charter) ?? charter.purges;
   const host = charter.hosts.get(log);
-  const keys = host === undefined ? [] : holdingKeys(host);
+  const keys = host === undefined ? [] : (sim.bug.keys?.(host) ?? holdingKeys(host));
   return extendLog({ host: log, mesh: meshId, from, keys, purged, verify: verifyCheaply }, texts);
 }
 
@@ -38,6 +38,11 @@ export function readTexts({ disk }: Pick<SimHost, 'disk'>, log: string): readonl
 
 /** A peer's log is durable before it counts: objects, then the branch. Throws DiskFault. */
 export function store(host: SimHost, log: string, texts: readonly string[]): void {
+  // A log without a line has no branch.
+  if (texts.length === 0) {
+    host.disk.remove(`ref ${log}`);
+    return host.disk.sync();
+  }
   const oid = commitOf(texts);
   host.disk.write(`object ${log} ${oid}`, texts);
   host.disk.sync();

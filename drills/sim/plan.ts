@@ -40,6 +40,8 @@ export type Action = { readonly at: number; readonly seed: number } & (
       readonly forMs: number;
     }
   | { readonly kind: 'backup'; readonly host: string }
+  /** A person gives the host new keys, and a signer approves. */
+  | { readonly kind: 'recover'; readonly host: string }
   | { readonly kind: 'restore'; readonly host: string }
   | { readonly kind: 'clone'; readonly host: string }
   | { readonly kind: 'lie'; readonly host: string; readonly lie: Lie; readonly forMs: number }
@@ -68,6 +70,7 @@ const weights: readonly (readonly [Action['kind'], number])[] = [
   ['backup', 3],
   ['restore', 2],
   ['clone', 1],
+  ['recover', 3],
 ];
 const lies: readonly Lie[] = ['withhold', 'holes', 'old-trust', 'forge', 'boast', 'equivocate', 'silent', 'flood'];
 

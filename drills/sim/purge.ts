@@ -34,6 +34,7 @@ export function carryOutPurges(sim: Sim, host: SimHost): void {
   let failed = false;
   const steps = [
     ...logs.map((log) => () => rewrite(host, log, purged)),
+    () => purgeBranches(host, purged),
     () => (sim.bug.keepsObjects === true ? undefined : dropObjects(host, logs)),
   ];
   const next = (): void => {
@@ -67,6 +68,19 @@ function rewrite(host: SimHost, log: string, purged: ReadonlySet<string>): void 
       log,
       kept.map(({ line }) => String(line)),
     );
+}
+
+/** Branches that count no more. */
+function purgeBranches({ disk }: SimHost, purged: ReadonlySet<string>): void {
+  for (const name of disk.names().filter((one) => one.startsWith('fork '))) {
+    const kept = (disk.read(name) as readonly string[]).map((text) => withoutBody({ meshId, purged }, text));
+    if (kept.some(({ hole }) => hole))
+      disk.write(
+        name,
+        kept.map(({ line }) => String(line)),
+      );
+  }
+  disk.sync();
 }
 
 /** Objects that no branch leads to. */

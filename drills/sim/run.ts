@@ -4,7 +4,7 @@ import { act } from './actions.ts';
 import { openAgenda } from './agenda.ts';
 import { hostNames, openUnions } from './charter.ts';
 import { checkWhole, differenceBetween, unknownPurge } from './checks.ts';
-import { carry } from './effects.ts';
+import { addTrust, carry } from './effects.ts';
 import { heal } from './heal.ts';
 import { makeHost, startHost } from './host.ts';
 import type { Plan } from './plan.ts';
@@ -27,10 +27,13 @@ export interface RunResult {
   readonly tail: readonly string[];
 }
 
-/** Hosts agree within so much simulated time after everything was healed: what was refused is forgotten after ten minutes. */
-export const healedWithinMs = 900_000;
+/**
+ * Hosts agree within so much simulated time after everything was healed: a person settles forks after seven minutes, and what
+ * was refused is forgotten after ten.
+ */
+const healedWithinMs = 1_500_000;
 /** And they know of each other what was purged: journals without other news are asked for every ten minutes. */
-const receiptsWithinMs = 1_620_000;
+const receiptsWithinMs = 2_300_000;
 const lookMs = 30_000;
 
 export function runPlan(plan: Plan, bug: Bug, keep = 0): RunResult {
@@ -79,6 +82,7 @@ function openSim(plan: Plan, bug: Bug, keep: number): Sim {
       liars: new Set(),
       forked: new Set(),
       rewound: new Set(),
+      signedWith: new Map(),
       onBranch: new Map(),
       said: new Set(),
       trusts: new Map(),
@@ -90,6 +94,7 @@ function openSim(plan: Plan, bug: Bug, keep: number): Sim {
     askedAtEnd: new Map(),
     decisions: 0,
     carry: (host, effect) => carry(sim, host, effect),
+    admit: (host, ops) => addTrust(sim, host, ops),
     goOn: (host) => writeNext(sim, host),
   };
   return sim;

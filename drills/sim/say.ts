@@ -2,9 +2,10 @@
 import { readState } from '../../src/core/fold/fold.ts';
 import { buildViewLine, viewLineHash } from '../../src/core/view-line.ts';
 import { sameStatement, statementOf } from '../../src/core/view-statement.ts';
-import { meshId, signAs } from './charter.ts';
+import { meshId } from './charter.ts';
 import { checkSaid } from './check-views.ts';
 import { DiskFault } from './disk.ts';
+import { signOf } from './keys.ts';
 import { isPurged } from './purge-work.ts';
 import { later, type Sim, type SimHost } from './types.ts';
 import { usableLines } from './usable.ts';
@@ -32,7 +33,7 @@ function say(sim: Sim, host: SimHost): void {
   const place = { n: (before?.n ?? 0) + 1, prev: before === undefined ? meshId : viewLineHash(before) };
   const line = buildViewLine(
     { ...statement, root, ...place, at: '2026-07-27T15:04:05.000Z', host: name, views: new Map() },
-    signAs(name),
+    signOf(host),
   );
   checkSaid(sim, host, line);
   try {

@@ -6,6 +6,7 @@ import { encodeBase64 } from '../../src/crypto/base64.ts';
 import { sha256Hex } from '../../src/crypto/hash.ts';
 import { foundedTrust, meshId, oidOf, signAs, type Trust } from './charter.ts';
 import { commitOf } from './judge.ts';
+import { signOf } from './keys.ts';
 import type { HeldLog, Sim, SimHost } from './types.ts';
 import { viewTips } from './views.ts';
 import { keptOps } from '../../src/core/trust/set.ts';
@@ -72,7 +73,7 @@ function servedLog(host: SimHost, log: string, asker: string): HeldLog | undefin
   const other = (sha256Hex(asker).charCodeAt(0) & 1) === 1;
   if (!host.lies.has('equivocate') || log !== host.name || !other) return held;
   const { seq, prev, body } = last;
-  const line = buildLine({ body: { ...body, session: 'other' }, auth: null, log, seq, prev }, signAs(log));
+  const line = buildLine({ body: { ...body, session: 'other' }, auth: null, log, seq, prev }, signOf(host));
   return { texts: [...held.texts.slice(0, -1), line.text], lines: [...held.lines.slice(0, -1), line as typeof last] };
 }
 

@@ -4,7 +4,11 @@ import { meshId } from './charter.ts';
 import type { Sim, SimHost } from './types.ts';
 
 /** Notes lines that the holder of the log's key made, whether or not they are written anywhere. */
-export function noteAuthored(sim: Sim, log: string, texts: readonly string[]): void {
+export function noteAuthored(
+  sim: Sim,
+  log: string,
+  { texts, key }: { readonly texts: readonly string[]; readonly key: number },
+): void {
   const { authored } = sim.truth;
   let seqs = authored.get(log);
   if (seqs === undefined) authored.set(log, (seqs = new Map()));
@@ -14,6 +18,7 @@ export function noteAuthored(sim: Sim, log: string, texts: readonly string[]): v
     const { seq, link } = parsed.value;
     const links = seqs.get(seq) ?? new Set();
     links.add(link);
+    if (!sim.truth.signedWith.has(link)) sim.truth.signedWith.set(link, key);
     seqs.set(seq, links);
   }
 }

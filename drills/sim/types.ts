@@ -1,11 +1,13 @@
 /** The parts of one simulation. */
 import type { Fold } from '../../src/core/fold/fold.ts';
-import type { PurgedIds, VerifiedLine } from '../../src/core/log.ts';
+import type { HostKeySpan, PurgedIds, VerifiedLine } from '../../src/core/log.ts';
 import type { Heads, SignedLine } from '../../src/core/sync/peer.ts';
 import type { SyncState } from '../../src/core/sync/state.ts';
 import type { Effect, SyncEvent } from '../../src/core/sync/vocabulary.ts';
 import type { ViewLine } from '../../src/core/view-line.ts';
-import type { Charter } from '../../src/core/trust/charter.ts';
+import type { Said as Words } from '../../src/core/recovery.ts';
+import type { TrustOp } from '../../src/core/trust/op.ts';
+import type { Charter, CharterHost } from '../../src/core/trust/charter.ts';
 import type { Random } from '../../test/lib/random.ts';
 import type { Agenda } from './agenda.ts';
 import type { Trust, Unions } from './charter.ts';
@@ -33,6 +35,8 @@ export interface Pending {
   readonly seed: number;
   readonly signed: boolean;
   readonly sync: boolean;
+  /** What was said before, on a branch that counts no more. */
+  readonly again?: Words;
 }
 
 /** What a crash takes. */
@@ -105,6 +109,8 @@ export interface Truth {
   readonly forked: Set<string>;
   /** Hosts that were put back to an old state, or copied: only they may have said two things in one place. */
   readonly rewound: Set<string>;
+  /** By link: number of the key that signed a line. */
+  readonly signedWith: Map<string, number>;
   /** `LOG SEQ`: link of the line that the log's own host had on its branch. */
   readonly onBranch: Map<string, string>;
   /** View lines that their hosts really signed, as text. */
@@ -134,6 +140,12 @@ export interface Bug {
   readonly forgetsPurgeFault?: boolean;
   /** What a peer sends is stored as it came. */
   readonly storesAsFetched?: boolean;
+  /** A host that was rekeyed goes on with the old key. */
+  readonly keepsOldKey?: boolean;
+  /** What stood behind a pin is not said again. */
+  readonly forgetsUnsaid?: boolean;
+  /** Keys that the log of a host is judged by. */
+  readonly keys?: (host: CharterHost) => readonly HostKeySpan[];
   /** Which root a view line gives. */
   readonly root?: (host: SimHost, root: string) => string;
 }
@@ -149,6 +161,8 @@ export interface Sim {
   readonly hosts: SimHost[];
   /** Does what the machine of a host asks for. */
   readonly carry: (host: SimHost, effect: Effect) => void;
+  /** Adds to the trust set of a host. */
+  readonly admit: (host: SimHost, ops: readonly TrustOp[]) => boolean;
   /** Lets the writers of a host go on. */
   readonly goOn: (host: SimHost) => void;
   /** Cuts of the network that hold now: hosts on one side do not reach those on the other. */

@@ -67,8 +67,8 @@ export function isOutdated(memory: Memory, host: string): boolean {
 }
 
 export function ownerOf({ trust }: Memory, host: string): ViewOwner {
-  const spans = trust.charter.hosts.get(host)?.spans ?? [];
-  return { host, mesh: meshId, keys: spans.map(({ key }) => key), verify: verifyCheaply };
+  const keys = trust.charter.hosts.get(host)?.keys ?? [];
+  return { host, mesh: meshId, keys, verify: verifyCheaply };
 }
 
 export type ServedViews = ReadonlyMap<string, readonly string[]>;

@@ -7,7 +7,8 @@ import { createRandom } from '../../test/lib/random.ts';
 import { DiskFault } from './disk.ts';
 import { commitOf, judgeLines, readTexts } from './judge.ts';
 import { believe } from './beliefs.ts';
-import { meshId, signAs } from './charter.ts';
+import { keyText, meshId } from './charter.ts';
+import { keyOf, signOf } from './keys.ts';
 import { checkOwnBranch } from './checks.ts';
 import { drawEvent } from './events.ts';
 import { announce } from './announce.ts';
@@ -46,15 +47,18 @@ export function writeNext(sim: Sim, host: SimHost): void {
   memory.queue.shift();
   const proofs = Array.from(memory.proofs, ([peer, line]) => ({ peer, line }));
   // A home that lacks a line of its own log, or holds another, writes nothing; nor does one whose log was ended.
-  const isRevoked = memory.trust.charter.hosts.get(host.name)?.status !== 'active';
-  if (isRevoked || ownLogFault(worldOf(host, memory), proofs) !== undefined) return writeNext(sim, host);
+  const self = memory.trust.charter.hosts.get(host.name);
+  // Nor does one that was rekeyed elsewhere: its word counts no more.
+  const isOver = self?.status !== 'active' || self.sign.text !== keyText(keyOf(host));
+  if (isOver || ownLogFault(worldOf(host, memory), proofs) !== undefined) return writeNext(sim, host);
   if (!isOpen(sim, host, memory)) return writeNext(sim, host);
   const random = createRandom(pending.seed);
   const held = memory.logs.get(host.name) ?? { texts: [], lines: [] };
   const last = held.lines.at(-1);
-  const { body, auth } = drawEvent(host, memory, { random, now: sim.agenda.now(), signed: pending.signed });
+  const drawn = { random, now: sim.agenda.now(), signed: pending.signed };
+  const { body, auth } = pending.again ?? drawEvent(host, memory, drawn);
   const place = { log: host.name, seq: (last?.seq ?? 0) + 1, prev: last?.link ?? meshId };
-  const line = buildLine({ body, auth, ...place }, signAs(host.name));
+  const line = buildLine({ body, auth, ...place }, signOf(host));
   memory.writing = true;
   writeDurably(sim, host, { memory, pending, held, text: line.text });
 }
@@ -105,7 +109,7 @@ interface Writing {
 function writeDurably(sim: Sim, host: SimHost, writing: Writing): void {
   const { text, held } = writing;
   const { disk, name } = host;
-  noteAuthored(sim, name, [text]);
+  noteAuthored(sim, name, { texts: [text], key: keyOf(host) });
   const early = sim.bug.acknowledgesEarly === true;
   const texts = [...held.texts, text];
   const attempt = (step: () => void): void => {

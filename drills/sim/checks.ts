@@ -7,6 +7,7 @@ import type { Effect } from '../../src/core/sync/vocabulary.ts';
 import { brokenSignedPromise, dumpComparable, dumpFold, dumpOracle } from '../../test/lib/fold-checks.ts';
 import { purgesLeft } from './check-purges.ts';
 import { readTexts } from './judge.ts';
+import { keyOf } from './keys.ts';
 import { branchesOf } from './branches.ts';
 import { foldAnew, usableLines } from './usable.ts';
 import { isForgedApproval, isKey, meshId, simPorts } from './charter.ts';
@@ -121,8 +122,8 @@ function checkKeys(sim: Sim, host: SimHost, memory: Memory): void {
   for (const { name, spans } of memory.trust.charter.hosts.values()) {
     for (const { seq, link } of usableLines(memory.trust.charter, memory, name)) {
       const span = spans.find(({ from, upto }) => seq >= from && (upto === null || seq <= upto));
-      const number = sim.truth.signedWith.get(link);
-      require(number !== undefined && span !== undefined && isKey(number, span.key), () =>
+      const numbers = [...(sim.truth.signedWith.get(link) ?? [])];
+      require(span !== undefined && numbers.some((number) => isKey(number, span.key)), () =>
         `one writer: ${host.node} uses line ${seq} of ${name}, which a replaced key signed`);
     }
   }
@@ -158,15 +159,17 @@ export function checkRestart(sim: Sim, host: SimHost): void {
   }
 }
 
-/** A host that was neither put back nor copied has one line of each number, ever. */
-export function checkOwnBranch(sim: Sim, { name, node }: SimHost, lines: readonly VerifiedLine[]): void {
+/** A host that was neither put back nor copied has one line of each number under one key, ever. */
+export function checkOwnBranch(sim: Sim, host: SimHost, lines: readonly VerifiedLine[]): void {
   const { rewound, onBranch, forked } = sim.truth;
+  const { name, node } = host;
   for (const { seq, link } of lines) {
-    const known = onBranch.get(`${name} ${seq}`) ?? link;
+    const place = `${name} ${seq} ${keyOf(host)}`;
+    const known = onBranch.get(place) ?? link;
     if (known !== link) forked.add(name);
     require(known === link || rewound.has(name), () =>
       `one writer: ${node} put a second line ${seq} on its own branch`);
-    onBranch.set(`${name} ${seq}`, link);
+    onBranch.set(place, link);
   }
 }
 

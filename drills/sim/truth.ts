@@ -18,7 +18,8 @@ export function noteAuthored(
     const { seq, link } = parsed.value;
     const links = seqs.get(seq) ?? new Set();
     links.add(link);
-    if (!sim.truth.signedWith.has(link)) sim.truth.signedWith.set(link, key);
+    // The same words in the same place have the same link, whichever key signs them.
+    sim.truth.signedWith.set(link, new Set([...(sim.truth.signedWith.get(link) ?? []), key]));
     seqs.set(seq, links);
   }
 }

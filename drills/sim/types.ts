@@ -109,9 +109,9 @@ export interface Truth {
   readonly forked: Set<string>;
   /** Hosts that were put back to an old state, or copied: only they may have said two things in one place. */
   readonly rewound: Set<string>;
-  /** By link: number of the key that signed a line. */
-  readonly signedWith: Map<string, number>;
-  /** `LOG SEQ`: link of the line that the log's own host had on its branch. */
+  /** By link: numbers of the keys that signed a line. */
+  readonly signedWith: Map<string, ReadonlySet<number>>;
+  /** `LOG SEQ KEY`: link of the line that the log's own host had on its branch. */
   readonly onBranch: Map<string, string>;
   /** View lines that their hosts really signed, as text. */
   readonly said: Set<string>;

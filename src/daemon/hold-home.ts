@@ -4,6 +4,7 @@ import type { OperatingError } from '../store/errors.ts';
 import { lockHome, lockHomeSoon, type HomeLock } from '../store/home/home-lock.ts';
 import type { Home } from '../store/home/home.ts';
 import { readingHome } from '../store/home/read-only-home.ts';
+import { sweepHome } from '../store/home/sweep.ts';
 import type { EngineOptions } from './engine.ts';
 
 /**
@@ -25,4 +26,19 @@ export async function holdHome(
     ? await lockHomeSoon(home, { program: 'memd', onWait })
     : lockHome(home, { program: 'memctl', now: new Date() });
   return { lock, readOnly };
+}
+
+/**
+ * A home that is being made: nobody works in it yet, so what an earlier try left when it was killed goes first. Errors: as
+ * `lockHome`, `DISK_FAILED`.
+ */
+export function holdUnfinishedHome(home: Home): HomeLock {
+  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  try {
+    sweepHome(lock);
+    return lock;
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }

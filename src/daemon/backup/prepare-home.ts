@@ -7,10 +7,10 @@ import { addOps, emptyTrustSet, keptOps } from '../../core/trust/set.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import { initRepository, openRepository } from '../../store/git/repository.ts';
 import { createHome, homePaths, openHome, type Home } from '../../store/home/home.ts';
-import { lockHome } from '../../store/home/home-lock.ts';
 import { createKeys } from '../../store/home/keys.ts';
 import { addTrustOps } from '../../store/trust-store.ts';
 import { checkOpsAhead } from '../beliefs/approval-checks.ts';
+import { holdUnfinishedHome } from '../hold-home.ts';
 import { hasIdentity, readIdentity, requireHostName, writeIdentity, type Identity } from '../identity.ts';
 import { addressToTell } from '../enrol/listen-address.ts';
 import { Refusal } from '../refusal.ts';
@@ -66,7 +66,7 @@ export async function prepareHome(options: RestoreInto): Promise<void> {
       'any host of the mesh can export it again: memctl export DIR',
     );
   const home = createHome(options.home);
-  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  const lock = holdUnfinishedHome(home);
   try {
     if (before === undefined) await createKeys(home, { host });
     const repository = await initRepository(home.repository, { host });

@@ -5,10 +5,10 @@ import { addOps, emptyTrustSet } from '../../core/trust/set.ts';
 import type { SshPublicKey } from '../../crypto/ssh-key.ts';
 import { initRepository } from '../../store/git/repository.ts';
 import { createHome, type Home } from '../../store/home/home.ts';
-import { lockHome } from '../../store/home/home-lock.ts';
 import { createKeys, type HostKeys } from '../../store/home/keys.ts';
 import { bindMachine } from '../../store/home/machine-marker.ts';
 import { addTrustOps } from '../../store/trust-store.ts';
+import { holdUnfinishedHome } from '../hold-home.ts';
 import { hasIdentity, requireHostName, writeIdentity } from '../identity.ts';
 import { addressToTell } from './listen-address.ts';
 import { Refusal } from '../refusal.ts';
@@ -47,7 +47,7 @@ export async function initMesh(homeDir: string, host: string, founding: Founding
   requireHostName(host);
   const address = addressToTell(founding.address, founding.listen, founding.machine);
   const home = createHome(homeDir);
-  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  const lock = holdUnfinishedHome(home);
   try {
     requireNoMesh(home);
     const keys = await createKeys(home, { host });

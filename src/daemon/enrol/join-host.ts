@@ -2,10 +2,10 @@ import { isBehindSshd } from '../../mesh/ssh/address.ts';
 import { joinMesh, type JoinFaultCode } from '../../mesh/enrol/join.ts';
 import { openRepository, prepareRepository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home/home.ts';
-import { lockHome } from '../../store/home/home-lock.ts';
 import { readKeys } from '../../store/home/keys.ts';
 import { bindMachine } from '../../store/home/machine-marker.ts';
 import { addTrustOps } from '../../store/trust-store.ts';
+import { holdUnfinishedHome } from '../hold-home.ts';
 import { readIdentity, writeIdentity } from '../identity.ts';
 import { sshdAccess } from '../peers/sshd-access.ts';
 import { requireNoMesh } from './init-mesh.ts';
@@ -18,7 +18,7 @@ import { Refusal } from '../refusal.ts';
  */
 export async function joinHost(options: { home: string; url: string; mesh: string }): Promise<{ host: string }> {
   const home = openHome(options.home);
-  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  const lock = holdUnfinishedHome(home);
   try {
     const identity = readIdentity(home);
     if (identity.mesh !== null) requireNoMesh(home);

@@ -1,8 +1,8 @@
 import { printHostRequest } from '../../mesh/enrol/enrol.ts';
 import { initRepository } from '../../store/git/repository.ts';
 import { createHome } from '../../store/home/home.ts';
-import { lockHome } from '../../store/home/home-lock.ts';
 import { createKeys } from '../../store/home/keys.ts';
+import { holdUnfinishedHome } from '../hold-home.ts';
 import { hasIdentity, readIdentity, requireHostName, writeIdentity } from '../identity.ts';
 import { requireNoMesh } from './init-mesh.ts';
 import { addressToTell } from './listen-address.ts';
@@ -25,7 +25,7 @@ export async function requestHost(options: HostRequestOptions): Promise<{ line: 
   requireHostName(host);
   const address = addressToTell(options.address, listen, options.machine);
   const home = createHome(options.home);
-  const lock = lockHome(home, { program: 'memctl', now: new Date() });
+  const lock = holdUnfinishedHome(home);
   try {
     const joined = hasIdentity(home) && readIdentity(home).mesh !== null;
     if (joined) requireNoMesh(home);

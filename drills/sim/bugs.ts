@@ -30,6 +30,8 @@ export const bugs: readonly Bug[] = [
   { name: 'acknowledge-failed-write', acknowledgesFailed: true },
   /** What a failed write left on the branch is not looked for. */
   { name: 'persisted-write-forgotten', forgetsPersisted: true },
+  /** What a failed write left on the branch is told to others before it is flushed. */
+  { name: 'persisted-write-not-flushed', takesUnflushed: true },
   /** A host says that it purged before it did. */
   { name: 'receipt-before-purge', saysPurgedEarly: true },
   /** A purge rewrites the branches and leaves the objects they were at. */

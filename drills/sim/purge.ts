@@ -6,6 +6,7 @@ import { duePurges, hasPurgeWork, stillNoted } from '../../src/core/trust/purge-
 import { withoutBody } from '../../src/store/logs/log-rewrite.ts';
 import { meshId } from './charter.ts';
 import { DiskFault } from './disk.ts';
+import { reread } from './beliefs.ts';
 import { commitOf, judgeLines, readTexts, store } from './judge.ts';
 import { workOf } from './purge-work.ts';
 import { sayLater } from './say.ts';
@@ -98,9 +99,8 @@ function note({ disk }: SimHost, done: readonly string[]): void {
 /** Every log is read again; whoever waited has his turn. */
 function finish(sim: Sim, host: SimHost, memory: Memory, failed: boolean): void {
   memory.covered.clear();
-  for (const [log, held] of memory.logs) {
-    const texts = readTexts(host, log);
-    memory.logs.set(log, { ...held, texts });
+  reread(sim, host);
+  for (const [log, { texts }] of memory.logs) {
     const { covered = 0 } = judgeLines(sim, memory, { log, from: { seq: 0, link: meshId }, texts });
     if (covered > 0) memory.covered.add(log);
   }

@@ -132,6 +132,7 @@ export interface Bug {
   readonly acknowledgesFailed?: boolean;
   /** After a write that failed the branch is not read again. */
   readonly forgetsPersisted?: boolean;
+  readonly takesUnflushed?: boolean;
   /** A view line is signed before the purges are carried out. */
   readonly saysPurgedEarly?: boolean;
   /** A purge leaves the objects that it replaced. */

@@ -77,6 +77,7 @@ function isOpen(sim: Sim, host: SimHost, memory: Memory): boolean {
 
 function takeWhatPersisted(sim: Sim, host: SimHost, memory: Memory): void {
   if (sim.bug.forgetsPersisted === true) return;
+  if (sim.bug.takesUnflushed !== true) host.disk.sync();
   const held = memory.logs.get(host.name) ?? { texts: [], lines: [] };
   const texts = readTexts(host, host.name);
   const { lines } = judgeLines(sim, memory, { log: host.name, from: { seq: 0, link: meshId }, texts });

@@ -10,6 +10,7 @@ import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import type { SigningKey } from '../../crypto/ed25519.ts';
 import { peersOf } from '../../mesh/node.ts';
 import { OperatingError, restoreHint } from '../../store/errors.ts';
+import { logRef, syncRef } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { openLogWriter, type LogWriter } from '../../store/logs/log-writer.ts';
 import type { AppendedJson } from '../api/api-types.ts';
@@ -243,8 +244,10 @@ async function tookOver(options: OwnWriterOptions, fold: Fold): Promise<boolean>
   }
 }
 
+/** A line that others hear of and a power cut then takes away would get a second one of its number: so it is flushed first. */
 async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise<void> {
   const { repository, host, meshId, beliefs } = options;
+  await syncRef(repository, logRef(host));
   const self: CharterHost | undefined = fold.charter.hosts.get(host);
   const read =
     self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId, purged: fold.charter.purges });

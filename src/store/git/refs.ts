@@ -218,6 +218,14 @@ export async function compareAndSwapRef(repository: Repository, move: RefMove): 
   }
 }
 
+/**
+ * Makes durable where a branch is seen to be: after a move that failed it may be at its new commit, whose objects are durable,
+ * while its name is not. Errors: `DISK_FAILED`, `DISK_FULL`.
+ */
+export async function syncRef(repository: Repository, ref: string): Promise<void> {
+  await syncDirectories(repository.disk, [path.dirname(refFile(repository, ref))]);
+}
+
 /** Removes a branch that is at `expected`, loose and packed, durably. Errors: `REF_CHANGED`, `REF_LOCKED`, `DISK_FAILED`. */
 export async function removeRef(
   repository: Repository,

@@ -16,8 +16,10 @@ const bytesMax = 16 * 1_024 * 1_024;
 /** What the file says; `damaged`: it cannot be read, so nothing is known of before. Errors: `DISK_FAILED`. */
 export function readManifestFloor(home: Pick<Home, 'manifestFloor'>): ManifestFloor | 'damaged' | undefined {
   try {
-    const { size } = fs.statSync(home.manifestFloor);
-    return size > bytesMax ? 'damaged' : (floorIn(fs.readFileSync(home.manifestFloor, 'utf8')) ?? 'damaged');
+    const status = fs.statSync(home.manifestFloor);
+    // A pipe would be waited for.
+    if (!status.isFile() || status.size > bytesMax) return 'damaged';
+    return floorIn(fs.readFileSync(home.manifestFloor, 'utf8')) ?? 'damaged';
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw diskError(error, 'read', home.manifestFloor);

@@ -94,4 +94,13 @@ describe('manifest-floor.json', () => {
       expect(readManifestFloor(home)).toBe('damaged');
     }
   });
+
+  test('a pipe or folder in its place is damage, and is not waited for', () => {
+    const home = temporaryHome();
+    execFileSync('mkfifo', [home.manifestFloor]);
+    expect(readManifestFloor(home)).toBe('damaged');
+    fs.rmSync(home.manifestFloor);
+    fs.mkdirSync(home.manifestFloor);
+    expect(readManifestFloor(home)).toBe('damaged');
+  });
 });

@@ -5,8 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { childEnvironment } from '../../../../src/store/child.ts';
 import { encodeTree } from '../../../../src/store/git/object-id.ts';
 import { commitObjects } from '../../../../src/store/git/objects.ts';
-import { compareAndSwapRef, listLogs, logRef, readRef } from '../../../../src/store/git/refs.ts';
-import { initRepository, type Repository } from '../../../../src/store/git/repository.ts';
+import { compareAndSwapRef, listLogs, logRef, readRef, syncRef } from '../../../../src/store/git/refs.ts';
+import { initRepository, openRepository, type Repository } from '../../../../src/store/git/repository.ts';
+import { realDisk } from '../../../../src/store/disk.ts';
+import { droppingDisk } from '../../../lib/dropping-disk.ts';
+import { faultDisk } from '../../../lib/fault-disk.ts';
 import { temporaryFolder } from '../../../lib/temporary.ts';
 
 async function withCommits(count: number): Promise<{ repository: Repository; oids: string[] }> {
@@ -145,4 +148,25 @@ describe('moving a branch', () => {
     const results = await Promise.allSettled(moves);
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });
+});
+
+test('a move whose last flush failed is seen, and survives a power cut only once it was flushed', async () => {
+  const { repository, oids } = await withCommits(2);
+  const faults = faultDisk(realDisk);
+  const disk = droppingDisk(faults, repository.gitDir);
+  const shaky = { ...openRepository(repository.gitDir, { disk }), disk };
+  disk.settle();
+  const ref = logRef('alpha');
+  const afterPowerCut = (): string | null => {
+    const gitDir = path.join(temporaryFolder(), 'left.git');
+    disk.cutPower(gitDir);
+    return readRef({ ...shaky, gitDir }, ref);
+  };
+  faults.arm(/^syncDirectory/, 'failed');
+  await expect(compareAndSwapRef(shaky, { ref, expected: oids[1], next: String(oids[0]) })).rejects.toThrow('EIO');
+  faults.disarm();
+  expect(readRef(shaky, ref)).toBe(oids[0]);
+  expect(afterPowerCut()).toBe(oids[1]);
+  await syncRef(shaky, ref);
+  expect(afterPowerCut()).toBe(oids[0]);
 });

@@ -6,9 +6,9 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { viewNames } from '../src/core/views/render.ts';
-import { startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import { startMesh, type AuthorityMesh } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { converge } from './lib/hosts.ts';
+import { converge, type TestHost } from './lib/hosts.ts';
 import { mixedEvents } from './lib/mixed-events.ts';
 
 export const name = 'byte-identical';
@@ -101,7 +101,7 @@ async function compareHosts(context: DrillContext, { hosts }: AuthorityMesh): Pr
   return first;
 }
 
-async function shownBy(host: MeshHost): Promise<Shown> {
+async function shownBy(host: TestHost): Promise<Shown> {
   const { root } = await host.json<{ root: string }>('status');
   const views: Record<string, string> = {};
   for (const audience of audiences) {
@@ -158,7 +158,7 @@ async function foldBy(
     host,
     mesh,
     env,
-  }: { readonly host: MeshHost; readonly mesh: string; readonly env: Readonly<Record<string, string>> },
+  }: { readonly host: TestHost; readonly mesh: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<Shown> {
   const options = { env: { ...process.env, ...env }, maxBuffer: 1_048_576, timeout: 300_000 };
   const args = ['--input-type=module', '-e', program, dist, join(host.home, 'repo.git'), mesh];

@@ -1,9 +1,9 @@
 /** Drill: one home on two machines, and what the mesh makes of it. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import { layMeshHost, startMesh, type AuthorityMesh } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { fetchUp, isolated, runMemctl } from './lib/hosts.ts';
+import { fetchUp, isolated, runMemctl, type TestHost } from './lib/hosts.ts';
 import { until } from './lib/live-mesh.ts';
 import { charterHost, forkAlarms, servedOn, untilNoAlarm, untilOneRoot } from './lib/recovery.ts';
 
@@ -12,7 +12,7 @@ export const promise =
   'the whole home folder copied to a second machine, both append: detected within one cycle on every host, no side lost, recovery by one signed act';
 
 interface Hosts extends Pick<AuthorityMesh, 'alpha' | 'beta' | 'gamma' | 'craig'> {
-  readonly clone: MeshHost;
+  readonly clone: TestHost;
 }
 
 /** Runs the drill. */

@@ -2,9 +2,9 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { viewNames } from '../src/core/views/render.ts';
-import { layMeshHost, startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import { layMeshHost, startMesh, type AuthorityMesh } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { fetchUp } from './lib/hosts.ts';
+import { fetchUp, type TestHost } from './lib/hosts.ts';
 import { until } from './lib/live-mesh.ts';
 import { statusOf, untilOneRoot } from './lib/recovery.ts';
 
@@ -51,7 +51,7 @@ async function write(context: DrillContext, { hosts, gamma }: AuthorityMesh): Pr
   for (const host of hosts) if (host !== gamma) await fetchUp(gamma, host.name);
 }
 
-async function joinAs({ id, craig }: AuthorityMesh, from: MeshHost, host: MeshHost): Promise<void> {
+async function joinAs({ id, craig }: AuthorityMesh, from: TestHost, host: TestHost): Promise<void> {
   const { line } = await host.json<{ line: string }>('host', 'request', '--host', host.name, '--listen', host.address);
   await from.json('host', 'add', line, '--key', craig.file, '--yes');
   await host.json('join', `ssh://${from.address}`, '--mesh', id);
@@ -60,7 +60,7 @@ async function joinAs({ id, craig }: AuthorityMesh, from: MeshHost, host: MeshHo
 }
 
 /** The name stays, and with it the log: new keys, pinned at the last line that gamma holds. */
-async function comeBack(context: DrillContext, mesh: AuthorityMesh, host: MeshHost): Promise<void> {
+async function comeBack(context: DrillContext, mesh: AuthorityMesh, host: TestHost): Promise<void> {
   const { gamma, id, craig } = mesh;
   const request = ['host', 'request', '--host', 'beta', '--listen', host.address, '--address', `ssh://${host.address}`];
   const { line } = await host.json<{ line: string }>(...request);
@@ -71,7 +71,7 @@ async function comeBack(context: DrillContext, mesh: AuthorityMesh, host: MeshHo
   await host.ctl('fetch', 'gamma');
 }
 
-function servedBytes({ home, json }: MeshHost): Promise<string> {
+function servedBytes({ home, json }: TestHost): Promise<string> {
   return json('index').then(() =>
     viewNames.map((view) => readFileSync(join(home, 'views', 'operator', view), 'utf8')).join('\n'),
   );

@@ -1,10 +1,10 @@
 /** Drill: a host that resets its branch and writes another history. */
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { startMesh, type AuthorityMesh, type MeshHost } from './lib/authority.ts';
+import { startMesh, type AuthorityMesh } from './lib/authority.ts';
 import { readLogWithGit } from './lib/check-log.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { fetchUp } from './lib/hosts.ts';
+import { fetchUp, type TestHost } from './lib/hosts.ts';
 import { until } from './lib/live-mesh.ts';
 import { charterHost, forkAlarms, servedOn, untilNoAlarm, untilOneRoot } from './lib/recovery.ts';
 
@@ -58,7 +58,7 @@ async function refused(context: DrillContext, { alpha, beta, gamma }: AuthorityM
   context.evidence(`alpha: ${(await forkAlarms(alpha))[0]}; other side in forks/${kept[0]}`);
 }
 
-function linksOf({ home }: MeshHost): readonly string[] {
+function linksOf({ home }: TestHost): readonly string[] {
   return readLogWithGit(home, 'beta');
 }
 

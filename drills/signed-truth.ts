@@ -11,10 +11,9 @@ import {
   signOnAlpha,
   startMesh,
   type AuthorityMesh,
-  type MeshHost,
 } from './lib/authority.ts';
 import type { DrillContext } from './lib/drill.ts';
-import { converge } from './lib/hosts.ts';
+import { converge, type TestHost } from './lib/hosts.ts';
 
 export const name = 'signed-truth';
 export const promise =
@@ -28,7 +27,7 @@ interface Attempt {
   readonly what: string;
   readonly alarm: string;
   /** Says it on `host`; `target` is the signed claim. */
-  readonly say: (host: MeshHost, subject: string, target: string) => Promise<{ readonly id: string }>;
+  readonly say: (host: TestHost, subject: string, target: string) => Promise<{ readonly id: string }>;
 }
 
 const attempts: readonly Attempt[] = [
@@ -65,7 +64,7 @@ export async function run(context: DrillContext): Promise<void> {
 async function goAgainst(
   context: DrillContext,
   mesh: AuthorityMesh,
-  { host, as }: { readonly host: MeshHost; readonly as: string },
+  { host, as }: { readonly host: TestHost; readonly as: string },
 ): Promise<void> {
   context.step(`craig signs three routes; ${host.name}, ${as}, contradicts one, supersedes one, retracts one`);
   const subjects = attempts.map(({ what }) => `ssh-route/${as}-${what}`);

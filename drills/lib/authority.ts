@@ -9,12 +9,6 @@ import { forgeLines, type Forged } from '../../test/lib/hosts-forge.ts';
 import { readLogWithGit } from './check-log.ts';
 import type { DrillContext } from './drill.ts';
 import { converge, enrol, layHost, type TestHost } from './hosts.ts';
-import type { DrillProcess } from './process.ts';
-
-export interface MeshHost extends TestHost {
-  /** Ends its memd with SIGTERM. */
-  stop(): Promise<void>;
-}
 
 /** A person with a key file. */
 export interface Person {
@@ -28,13 +22,13 @@ export type Approval = NonNullable<Forged['auth']>;
 export interface AuthorityMesh {
   readonly id: string;
   readonly folder: string;
-  readonly alpha: MeshHost;
-  readonly beta: MeshHost;
-  readonly gamma: MeshHost;
-  readonly hosts: readonly [MeshHost, MeshHost, MeshHost];
+  readonly alpha: TestHost;
+  readonly beta: TestHost;
+  readonly gamma: TestHost;
+  readonly hosts: readonly [TestHost, TestHost, TestHost];
   readonly craig: Person;
   /** What its owner could do: stops memd, appends lines that say anything, and starts it again. @returns the ids. */
-  forge(host: MeshHost, forged: readonly Forged[]): Promise<readonly string[]>;
+  forge(host: TestHost, forged: readonly Forged[]): Promise<readonly string[]>;
 }
 
 /** Starts alpha, beta and gamma; craig, who holds a key file, founded the mesh on alpha. */
@@ -85,27 +79,14 @@ export async function startMesh(
   };
 }
 
-/** Lays out a host whose memd can be stopped. */
-export async function layMeshHost(
+/** Lays out a host whose memd ends with the drill. */
+export function layMeshHost(
   context: DrillContext,
   folder: string,
   name: string,
   environment: Readonly<Record<string, string>> = {},
-): Promise<MeshHost> {
-  const own: DrillProcess[] = [];
-  const started = (memd: DrillProcess): void => {
-    own.push(memd);
-    context.adopt(memd);
-  };
-  const host = await layHost({ folder, name, environment, started });
-  return {
-    ...host,
-    async stop() {
-      const last = own.at(-1);
-      last?.signal('SIGTERM');
-      await last?.ended;
-    },
-  };
+): Promise<TestHost> {
+  return layHost({ folder, name, environment, started: (memd) => context.adopt(memd) });
 }
 
 /** A new ed25519 key of ssh-keygen, with a passphrase if one is given. */

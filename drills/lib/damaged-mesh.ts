@@ -1,8 +1,8 @@
 /** What the drills of repairs share: three hosts that agree, one of them damaged while it is stopped, and put right. */
 import { join } from 'node:path';
-import { startMesh, type AuthorityMesh, type MeshHost } from './authority.ts';
+import { startMesh, type AuthorityMesh } from './authority.ts';
 import type { DrillContext } from './drill.ts';
-import { converge } from './hosts.ts';
+import { converge, type TestHost } from './hosts.ts';
 import { alarmsOf, rootsOf, statusOf } from './recovery.ts';
 
 /** What `doctor --repair --json` prints, as far as drills look at it. */
@@ -26,7 +26,7 @@ export async function startSoundMesh(context: DrillContext, linesEach = 5): Prom
 }
 
 /** Repairs a host whose memd is stopped. */
-export async function repairOn(host: MeshHost, ...args: readonly string[]): Promise<RepairAnswer> {
+export async function repairOn(host: TestHost, ...args: readonly string[]): Promise<RepairAnswer> {
   const { stdout } = await host.ctl('doctor', '--repair', ...args, '--json');
   return JSON.parse(stdout) as RepairAnswer;
 }
@@ -43,7 +43,7 @@ export function requireRepaired(context: DrillContext, done: RepairAnswer): void
 export async function requireWhole(
   context: DrillContext,
   mesh: AuthorityMesh,
-  { host, heads }: { readonly host: MeshHost; readonly heads: Readonly<Record<string, { readonly seq: number }>> },
+  { host, heads }: { readonly host: TestHost; readonly heads: Readonly<Record<string, { readonly seq: number }>> },
 ): Promise<void> {
   const { ok, problems } = await host.json<{ ok: boolean; problems: string[] }>('verify', '--deep');
   context.check(ok, `verify --deep on ${host.name} finds nothing (${problems.join('; ')})`);
@@ -59,6 +59,6 @@ export async function requireWhole(
   await rootsOf(context, mesh.hosts);
 }
 
-export function repositoryOf(host: MeshHost, ...names: readonly string[]): string {
+export function repositoryOf(host: TestHost, ...names: readonly string[]): string {
   return join(host.home, 'repo.git', ...names);
 }

@@ -45,6 +45,8 @@ export interface TestHost {
    * cycles are asked for by `fetch`.
    */
   start(at?: string): Promise<DrillProcess>;
+  /** Asks the memd that was started last to end. @returns its exit code; 0 where none was started. */
+  stop(): Promise<number>;
   /** Kills the memd that was started last; nothing of it writes in the home any more. */
   halt(): Promise<void>;
   /** Kills the memd that was started last, and starts another. */
@@ -107,6 +109,10 @@ export async function layHost(options: HostOptions): Promise<TestHost> {
       return JSON.parse(stdout) as T;
     },
     start,
+    async stop() {
+      last?.signal('SIGTERM');
+      return (await last?.ended) ?? 0;
+    },
     async halt() {
       await last?.end();
       await untilGone(home);

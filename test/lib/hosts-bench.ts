@@ -27,8 +27,6 @@ export interface BenchHost extends TestHost {
   memd(): DrillProcess;
   /** Starts memd at the address of another host: for a copy of its home. */
   startAt(address: string): Promise<DrillProcess>;
-  /** Ends it with SIGTERM. @returns its exit code. */
-  stop(): Promise<number>;
   /** Runs memctl for this home with input, another environment or another working folder. */
   run(args: readonly string[], options?: RunOptions): Promise<CtlResult>;
   /** Runs memctl --json, requires this exit code and one JSON document on stdout that is an error. */
@@ -78,10 +76,6 @@ export function openBench(): Bench {
         repository: join(host.home, 'repo.git'),
         startAt: (address) => host.start(address),
         memd: () => lastOf(own),
-        async stop() {
-          lastOf(own).signal('SIGTERM');
-          return lastOf(own).ended;
-        },
         async api() {
           const connection = await openApi(join(host.home, 'memd.sock'));
           connections.push(connection);

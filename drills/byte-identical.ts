@@ -29,6 +29,9 @@ Map.groupBy ??= (items, keyOf) => {
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return groups;
 };
+ArrayBuffer.prototype.transfer ??= function () {
+  return this;
+};
 const [dist, repository, mesh] = process.argv.slice(1);
 const load = (file) => import(pathToFileURL(dist + '/' + file).href);
 const { readRepository } = await load('daemon/beliefs/snapshot.js');

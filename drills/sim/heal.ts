@@ -82,7 +82,9 @@ function bringUpToDate(sim: Sim, host: SimHost): void {
   const source = sim.hosts.find(({ name, up }) => name === fault?.peer && up);
   const theirs = source?.memory?.logs.get(host.name);
   if (fault === undefined || theirs === undefined) return;
-  const ours = memory.logs.get(host.name)?.lines ?? [];
+  const { lines: ours, texts } = memory.logs.get(host.name) ?? { lines: [], texts: [] };
+  // What stands behind a pin leaves the log first, and is kept.
+  if (texts.length > ours.length) return;
   if (ours.some(({ link }, index) => theirs.lines[index]?.link !== link)) return;
   crashHost(sim, host);
   store(host, host.name, theirs.texts);

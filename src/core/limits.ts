@@ -213,7 +213,7 @@ export const commandsPerSecond = 50;
 export const commandsWaitingMax = 4;
 export const uploadPackDeadlineMs = 600_000;
 /**
- * What each git process of one answer may allocate: a round of a fetch needs 36 MiB. With its program and the parts of packs that
+ * What each git process of one answer may allocate: a round of a fetch takes about 22 MiB of it. With its program and the parts of packs that
  * it maps it stays below 64 MiB.
  */
 export const servePackHeapBytesMax: number = 46 * 1_048_576;

@@ -52,7 +52,7 @@ export function worldOf(host: SimHost, memory: Memory): World {
     },
     linkAt: (log, seq) => memory.logs.get(log)?.lines[seq - 1]?.link,
     isDamaged: () => false,
-    goodUpto: () => 0,
+    heldUpto: () => 0,
     trust: () => memory.trust,
     views: viewWorld(memory),
   };

@@ -1,4 +1,5 @@
 /** The engine towards the mesh: what it shows of itself to peers, where it finds them, and what it asks them. */
+import type { DamagedCopy } from '../core/sync/replace-copy.ts';
 import type { OfferedOp } from '../core/trust/op.ts';
 import { keptOp, type Added } from '../core/trust/set.ts';
 import { isBehindSshd } from '../mesh/ssh/address.ts';
@@ -8,6 +9,7 @@ import { createPeers, type Peers } from '../mesh/peers.ts';
 import { keepBranch } from '../store/logs/fork-branches.ts';
 import type { HostKeys } from '../store/home/keys.ts';
 import { readLastSshKey, readNextKeys } from '../store/home/next-keys.ts';
+import { unknownLink, type LastHead } from '../store/notes/last-heads.ts';
 import type { AppendQueue } from './own/append-queue.ts';
 import type { Beliefs } from './beliefs/beliefs.ts';
 import type { Engine, EngineOptions } from './engine.ts';
@@ -122,8 +124,13 @@ export function meshNode(
     damage: {
       of: (log) => beliefs.book.cutOf(log) !== undefined,
       recheck: beliefs.recheck,
+      lastOf: (log) => lastSeen(beliefs.lastOf(log)),
     },
     admitLines: ({ log, lines, tip, mended }) =>
-      mended === true ? beliefs.mend(log, lines, tip.oid) : beliefs.take(log, lines, tip.oid),
+      mended === true ? beliefs.mend(log, lines, tip) : beliefs.take(log, lines, tip.oid),
   };
+}
+
+function lastSeen(last: LastHead | undefined): DamagedCopy['last'] {
+  return last && { ...last, link: last.link === unknownLink ? undefined : last.link };
 }

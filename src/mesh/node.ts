@@ -1,12 +1,14 @@
 /** What the mesh needs of the process that runs it, and what it reports back. */
 import type { PurgedIds, VerifiedLine } from '../core/log.ts';
 import type { Heads, LogTip, SignedLine, ViewTip } from '../core/sync/peer.ts';
+import { heldUpto, type DamagedCopy } from '../core/sync/replace-copy.ts';
 import type { World } from '../core/sync/vocabulary.ts';
 import type { Charter } from '../core/trust/charter.ts';
 import type { OfferedOp } from '../core/trust/op.ts';
 import type { Added } from '../core/trust/set.ts';
 import { usableUpto } from '../core/trust/usable.ts';
 import { isOutdatedLine, type ViewLine } from '../core/view-line.ts';
+import { branchCommit } from '../store/git/refs.ts';
 import type { Repository } from '../store/git/repository.ts';
 import type { ObjectGate } from './object-gate.ts';
 import type { OtherSshKeys } from './ssh/ssh-client.ts';
@@ -41,12 +43,14 @@ export interface ViewStore {
   took(host: string, lines: readonly ViewLine[]): void;
 }
 
-/** What the process knows of damage in our copies of logs. The own log is never taken from a peer. */
+/** What the process knows of damage in our copies of logs. */
 export interface LogDamage {
   /** True for a copy that cannot be built on: it is to be taken anew. */
   of(log: string): boolean;
   /** Reads our copy again, whole. @returns as `of`. */
   recheck(log: string): Promise<boolean>;
+  /** The last line that this host ever saw of a log, and the commit that it saw it in. */
+  lastOf(log: string): DamagedCopy['last'];
 }
 
 /**
@@ -118,17 +122,19 @@ export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readon
 }
 
 /**
- * Last line that a copy must have to take the place of ours: the tip, or, where ours is another branch than the one that a
- * signer pinned, the last line before it. Undefined for none.
+ * What another copy of a log must have to take the place of ours. Where ours is another branch than the one that a signer
+ * pinned, that is only what stands before it. Errors: `DISK_FAILED`.
  */
-export function goodLine(node: MeshNode, log: string): SignedLine | undefined {
+export function damagedCopy(node: MeshNode, log: string): DamagedCopy {
   const tip = node.tip(log);
   const host = node.charter().hosts.get(log);
-  if (tip === undefined || host === undefined) return tip;
-  const { upto, fault } = usableUpto(host, (seq) => node.linkAt(log, seq), tip.seq);
-  if (fault === undefined) return tip;
-  const link = node.linkAt(log, upto);
-  return link === undefined ? undefined : { seq: upto, link };
+  if (tip !== undefined && host !== undefined) {
+    const { upto, fault } = usableUpto(host, (seq) => node.linkAt(log, seq), tip.seq);
+    const link = node.linkAt(log, upto);
+    if (fault !== undefined)
+      return { branch: '', good: link === undefined ? undefined : { seq: upto, link }, last: undefined };
+  }
+  return { branch: branchCommit(node.repository, log), good: tip, last: node.damage?.lastOf(log) };
 }
 
 /** The node as the sync machine sees it. */
@@ -146,7 +152,7 @@ export function worldOf(node: MeshNode): World {
     tip: (log) => node.tip(log),
     linkAt: (log, seq) => node.linkAt(log, seq),
     isDamaged: (log) => node.damage?.of(log) === true,
-    goodUpto: (log) => goodLine(node, log)?.seq ?? 0,
+    heldUpto: (log) => heldUpto(damagedCopy(node, log)),
     trust: () => node.trust(),
     ...(node.views === undefined
       ? {}

@@ -71,11 +71,16 @@ export interface RunningChild {
 const signalNumbers: Readonly<Record<string, number>> = {
   SIGHUP: 1,
   SIGINT: 2,
+  SIGABRT: 6,
+  SIGBUS: 7,
   SIGKILL: 9,
+  SIGSEGV: 11,
   SIGPIPE: 13,
   SIGTERM: 15,
   SIGXCPU: 24,
 };
+/** Signals that say what a child met, and not that somebody ended it. */
+const crashes: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGSEGV']);
 const running = new Set<RunningChild>();
 
 /** Ends every child that is still running; called when this process exits, so that none outlives it. */
@@ -174,6 +179,11 @@ export async function runChild(request: ChildRequest): Promise<ChildResult> {
     throw new OperatingError('CHILD_OUTPUT', `${commandLine(request)}: more than ${bytesMax} bytes of output`);
   }
   return { code, stdout: Buffer.concat(chunks), stderr };
+}
+
+/** True for the exit code of a child that was ended from outside: what it did until then says nothing about what it read. Pure. */
+export function wasKilled(code: number): boolean {
+  return Object.entries(signalNumbers).some(([name, number]) => code === 128 + number && !crashes.has(name));
 }
 
 /** The command as a person would read it; arguments that came from elsewhere cannot carry control characters. */

@@ -124,6 +124,25 @@ export function isOperatingError(error: unknown, code?: OperatingCode): error is
   return error instanceof OperatingError && (code === undefined || error.code === code);
 }
 
+const damageCodes: ReadonlySet<OperatingCode> = new Set([
+  'OBJECT_MISSING',
+  'OBJECT_DAMAGED',
+  'REF_DAMAGED',
+  'BRANCH_DAMAGED',
+]);
+/** A disk that cannot give back what it took, a file system whose structure is broken, a folder in the place of a file or the reverse. */
+const damageSystemCodes: ReadonlySet<string> = new Set(['EIO', 'EUCLEAN', 'EISDIR', 'ENOTDIR', 'ELOOP']);
+
+/**
+ * True when what is stored is itself wrong: whoever reads it again finds the same. Any other failure to read says nothing
+ * about it (a child that was killed or took too long, no free descriptors, no permission), and must never let it count as
+ * less than it is.
+ */
+export function isDamage(error: unknown): error is OperatingError {
+  if (!isOperatingError(error)) return false;
+  return damageCodes.has(error.code) || damageSystemCodes.has(systemCode(error.cause));
+}
+
 /** The system's error code (`ENOENT`…) of a thrown value, or ''. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -105,7 +105,7 @@ export function syncBench(peers: readonly string[], options: Partial<SyncOptions
     tip,
     linkAt: (log, seq) => bench.logs.get(log)?.[seq - 1],
     isDamaged: (log) => bench.damaged.has(log),
-    goodUpto: (log) => bench.damaged.get(log) ?? 0,
+    heldUpto: (log) => bench.damaged.get(log) ?? 0,
     trust: () => bench.trust,
   };
   return bench;

@@ -7,8 +7,8 @@ import type { World } from './vocabulary.ts';
  */
 export function planLog(world: World, log: string, offered: HeadsTip): 'none' | 'behind' | 'fetch' {
   const ours = world.tip(log);
-  // A copy of ours that is damaged is taken anew from whoever holds at least what is good of it.
-  if (world.isDamaged(log)) return offered.seq >= world.goodUpto(log) ? 'fetch' : 'none';
+  // A copy of ours that is damaged is taken anew from whoever holds at least what is known to have been in it.
+  if (world.isDamaged(log)) return offered.seq >= world.heldUpto(log) ? 'fetch' : 'none';
   if (ours?.link === offered.link) return 'none';
   if (ours === undefined || offered.seq >= ours.seq) return 'fetch';
   const link = world.linkAt(log, offered.seq);
@@ -19,8 +19,8 @@ export function planLog(world: World, log: string, offered: HeadsTip): 'none' | 
 export function claimOf(world: World, offered: HeadsTip | undefined): 'none' | 'ahead' | 'other' {
   if (offered === undefined) return 'none';
   const ours = world.tip(world.host);
-  // A damaged copy says less than there is. That is told as damage, and whoever holds at least as much may have the rest.
-  if (world.isDamaged(world.host)) return offered.seq >= Math.max(1, ours?.seq ?? 0) ? 'ahead' : 'none';
+  // A damaged copy says less than there is. That is told as damage, and whoever holds at least what was in it may have the rest.
+  if (world.isDamaged(world.host)) return offered.seq >= Math.max(1, world.heldUpto(world.host)) ? 'ahead' : 'none';
   if (offered.seq > (ours?.seq ?? 0)) return 'ahead';
   const link = ours?.seq === offered.seq ? ours.link : world.linkAt(world.host, offered.seq);
   return link === undefined || link === offered.link ? 'none' : 'other';

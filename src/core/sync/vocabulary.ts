@@ -36,8 +36,8 @@ export interface World {
   readonly linkAt: (log: string, seq: number) => string | undefined;
   /** True for a copy that cannot be built on and is to be taken anew. */
   readonly isDamaged: (log: string) => boolean;
-  /** Of a damaged copy, the last line that is good and that another copy must have; its tip if that is not known. */
-  readonly goodUpto: (log: string) => number;
+  /** Of a damaged copy, how many lines are known to have been in it: another one must have them. */
+  readonly heldUpto: (log: string) => number;
   readonly trust: () => { readonly hash: string; readonly kept: string };
   /** The view journals that are here; without it none is fetched. */
   readonly views?: {

@@ -4,13 +4,12 @@ import { bulkLinesMin, lineBytesMax } from '../../core/limits.ts';
 import { extendLogInSteps, type LogExtension, type PurgedIds, type VerifiedLine } from '../../core/log.ts';
 import { parseLine, type Line } from '../../core/line.ts';
 import type { ForkedLines } from '../../core/sync/fork-proof.ts';
+import { whyNotInPlace } from '../../core/sync/replace-copy.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
 import { readOurLine } from '../../mesh/judge/fork-branch.ts';
 import { keepBranch } from '../../store/logs/fork-branches.ts';
-import { isOperatingError } from '../../store/errors.ts';
-import { logRef, readRef } from '../../store/git/refs.ts';
-import type { Repository } from '../../store/git/repository.ts';
+import { branchCommit } from '../../store/git/refs.ts';
 import { restoreLog } from '../../store/logs/log-salvage.ts';
 import { openLogWriter } from '../../store/logs/log-writer.ts';
 import { counted } from '../counted.ts';
@@ -77,28 +76,22 @@ export async function restoreOneLog(
  * told by what can still be read of it, but by what this home last saw: good lines may stand behind the damage.
  */
 function whyNotWhole(
-  { beliefs, identity, repository }: Engine,
+  { beliefs, repository }: Engine,
   host: string,
   { lines, held }: { readonly lines: readonly VerifiedLine[]; readonly held: number },
 ): string | undefined {
   const last = beliefs.lastOf(host);
   const short = Math.max(held, last?.seq ?? 0) - lines.length;
   if (short > 0) return `the backup is ${counted(short, 'line')} too short to take its place`;
-  const branch = branchCommit(repository, host);
-  // A commit that was not seen may hold more than what was; of its own log nobody else may know it.
-  const isKnown = last !== undefined && (host !== identity.host || branch === '' || branch === last.oid);
-  if (isKnown && lines[last.seq - 1]?.link === last.link) return undefined;
+  const offered = {
+    lines: lines.length,
+    linkAt: (seq: number) => lines[seq - 1]?.link,
+    // A commit that was not seen may hold more than what was.
+    hasCommit: () => false,
+  };
+  const copy = { branch: branchCommit(repository, host), good: beliefs.book.tip(host), last };
+  if (last !== undefined && whyNotInPlace(copy, offered) === undefined) return undefined;
   return 'nothing says that the backup holds all of it';
-}
-
-/** The commit that the branch of a log names; '' when it names none. */
-function branchCommit(repository: Repository, host: string): string {
-  try {
-    return readRef(repository, logRef(host)) ?? '';
-  } catch (error) {
-    if (isOperatingError(error, 'REF_DAMAGED')) return '';
-    throw error;
-  }
 }
 
 type RawLine = string | Uint8Array;
@@ -214,5 +207,6 @@ async function mend(
   { lines, fresh }: { readonly lines: readonly VerifiedLine[]; readonly fresh: readonly VerifiedLine[] },
 ): Promise<void> {
   const oid = await restoreLog({ repository, host, meshId, lines: lines.map(({ text }) => text) });
-  await beliefs.mend(host, fresh, oid);
+  const { seq, link } = lines.at(-1) ?? { seq: 0, link: meshId };
+  await beliefs.mend(host, fresh, { oid, seq, link });
 }

@@ -21,6 +21,7 @@ import { logsIn, tipsIn } from './fold-rows.ts';
 import { readsOtherwise } from './log-rules.ts';
 import { openHeadsKeeper, type HeadsKeeper, type ViewSeen } from './heads-keeper.ts';
 import { createFoldKeeper, type FoldKeeper } from './fold-keeper.ts';
+import type { LogTip } from '../../core/sync/peer.ts';
 import { cutOf, readVerifiedLog, wrongBranch, type LogBook } from './log-book.ts';
 import type { ManifestMaker } from '../journal/manifest-maker.ts';
 import { createSettler, type Settler } from './settler.ts';
@@ -54,8 +55,8 @@ export interface Beliefs {
   readonly pack: () => boolean;
   /** Takes lines that are durable and verified; `oid` is the commit that holds them. */
   readonly take: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
-  /** The same for a log whose copy here was damaged and has been replaced; there may be no line that is new. */
-  readonly mend: (log: string, lines: readonly VerifiedLine[], oid: string) => Promise<void>;
+  /** The same for a log whose copy here was damaged and has been replaced by one that ends at `tip`; there may be no new line. */
+  readonly mend: (log: string, lines: readonly VerifiedLine[], tip: LogTip) => Promise<void>;
   /** Reads a log again, and takes what has come back of it. @returns true when it is cut. */
   readonly recheck: (log: string) => Promise<boolean>;
   /**
@@ -153,7 +154,7 @@ export function openBeliefs(options: BeliefsOptions): Beliefs {
     fold: keeper.latest,
     pack: keeper.pack,
     take: (name, lines, oid) => takeLines(parts, { log: name, lines, oid }),
-    mend: (name, lines, oid) => takeMended(parts, { log: name, lines, oid }),
+    mend: (name, lines, tip) => takeMended(parts, { log: name, lines, tip }),
     recheck: (name) => recheckLog(parts, options, name),
     recharter: () => recharter(parts, options),
     settle: settler.now,
@@ -247,9 +248,10 @@ async function takeLines(parts: Parts, taken: TakenLines): Promise<void> {
   const { log, lines, oid } = taken;
   await keeper.checkAhead(lines);
   const fold = await keeper.latest();
-  // A rebuild that ran meanwhile has read the branch, and with it these lines, already.
   const known = keeper.book.tip(log)?.seq ?? 0;
   const fresh = lines.filter(({ seq }) => seq > known);
+  // A rebuild that ran meanwhile has read the branch, and with it these lines and their commit, already.
+  if (fresh.length === 0 && lines.length > 0) return settleSoon();
   const used = keeper.book.head(log)?.seq ?? 0;
   keeper.book.extend(log, fresh, oid);
   const { upto } = boundLog(keeper.book, fold.charter, log);
@@ -276,18 +278,25 @@ function boundLog(book: LogBook, { hosts }: Charter, log: string): Usable {
   return bounds;
 }
 
+interface MendedLog {
+  readonly log: string;
+  readonly lines: readonly VerifiedLine[];
+  readonly tip: LogTip;
+}
+
 /** Its copy on disk is another one than before, and may have stopped early while it was damaged. */
-async function takeMended(parts: Parts, taken: TakenLines): Promise<void> {
+async function takeMended(parts: Parts, { log, lines, tip }: MendedLog): Promise<void> {
   await parts.keeper.latest();
   const { book } = parts.keeper;
-  const [first] = taken.lines;
-  // It was another branch than the one that a signer pinned: what was read of it is not in the log any more.
-  const replaced = first !== undefined && first.seq <= (book.tip(taken.log)?.seq ?? 0);
-  book.uncut(taken.log);
-  if (replaced) await reloadAll(parts, () => undefined);
-  else await takeLines(parts, taken);
-  parts.derived.touchFiles([taken.log]);
-  if (replaced) parts.settleSoon();
+  const [first] = lines;
+  const held = book.tip(log);
+  // Else what was read before is not what the log begins with now: it was another branch than the one that a signer pinned.
+  const follows = first === undefined ? held?.link === tip.link : first.seq === (held?.seq ?? 0) + 1;
+  book.uncut(log);
+  if (follows) await takeLines(parts, { log, lines, oid: tip.oid });
+  else await reloadAll(parts, () => undefined);
+  parts.derived.touchFiles([log]);
+  parts.settleSoon();
 }
 
 /**
@@ -308,7 +317,7 @@ async function recheckLog(parts: Parts, { repository, trust }: BeliefsOptions, l
   const known = tip?.seq ?? 0;
   const cut = cutOf(log, read);
   if (cut === undefined && (known === 0 || lines[known - 1]?.link === tip?.link)) {
-    if (before !== undefined) await takeMended(parts, { log, lines, oid: read.oid });
+    if (before !== undefined) await takeMended(parts, { log, lines, tip: { ...read.extension.tip, oid: read.oid } });
     return false;
   }
   if (cut === undefined || JSON.stringify(cut) === JSON.stringify(before)) return before !== undefined;

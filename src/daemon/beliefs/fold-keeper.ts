@@ -47,8 +47,13 @@ export function createFoldKeeper(options: FoldKeeperOptions): FoldKeeper {
   let bodies = packedBodies();
 
   const reload = (progress: Progress, onLoaded: LoadListener): Promise<Fold> => {
-    bodies = packedBodies();
-    const loading = loadFold({ repository, trust: trust(), book, checks, bodies, progress, onLoaded });
+    // One after the other: the book is of the load that ended last, and the fold of the one that began last.
+    const before = folding?.catch(() => undefined);
+    const load = (): Promise<Fold> => {
+      bodies = packedBodies();
+      return loadFold({ repository, trust: trust(), book, checks, bodies, progress, onLoaded });
+    };
+    const loading = before === undefined ? load() : before.then(load);
     folding = loading;
     // A failure is told to whoever asked, and the next one who asks tries again.
     loading.catch(() => {

@@ -3,9 +3,10 @@ import { extendLog, type LogExtension, type PurgedIds, type VerifiedLine } from 
 import { emptyLinks, type LinkList } from '../../core/link-list.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys, usableUpto, type Usable } from '../../core/trust/usable.ts';
+import { assert } from '../../crypto/result.ts';
 import { counted } from '../counted.ts';
 import type { LogTip } from '../../mesh/node.ts';
-import { isOperatingError, type OperatingError } from '../../store/errors.ts';
+import { isDamage, type OperatingError } from '../../store/errors.ts';
 import { logRef, readRef } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { streamLog } from '../../store/logs/log-store.ts';
@@ -34,7 +35,10 @@ export interface LogBook {
   readonly cutOf: (log: string) => LogCut | undefined;
   /** Logs whose files held, when they were read, bodies that a purge names. */
   readonly covered: () => readonly string[];
-  /** Notes lines that are durable and verified, and the commit that holds them. */
+  /**
+   * Notes lines that are durable and verified, and the commit that holds them and every line before. They follow what the
+   * book has: without any line, another commit of the same lines.
+   */
   readonly extend: (log: string, lines: readonly VerifiedLine[], oid: string) => void;
   /** Notes how many of the lines of a log may be used. */
   readonly bound: (log: string, upto: number) => void;
@@ -82,6 +86,8 @@ export function createLogBook(): LogBook {
     covered: () => [...entries].flatMap(([log, { covered }]) => (covered === true ? [log] : [])),
     extend(log, lines, oid) {
       const entry = entryOf(log);
+      const [first] = lines;
+      assert(first === undefined || first.seq === entry.links.length() + 1, 'a book is extended by what follows');
       // One that was bounded before stays so: whoever extends it bounds it anew.
       const whole = entry.usable === entry.links.length();
       for (const line of lines) entry.links.push(line.link);
@@ -112,7 +118,8 @@ export interface ReadLog {
 
 /**
  * Reads and verifies the log of a host of the charter. Damage ends it where it is: what stands before is still usable.
- * @returns undefined when the repository has no such log.
+ * @returns undefined when the repository has no such log. Throws OperatingError where it could not be read for another
+ * reason (`isDamage`): then nothing is known of it.
  */
 export async function readVerifiedLog(
   repository: Repository,
@@ -128,7 +135,7 @@ export async function readVerifiedLog(
     oid = branch;
     for await (const part of streamLog(repository, host.name, oid)) for (const line of part) lines.push(line);
   } catch (error) {
-    if (!isOperatingError(error)) throw error;
+    if (!isDamage(error)) throw error;
     damage = error;
   }
   const { meshId, purged, tellVouched = false } = options;

@@ -5,7 +5,7 @@
 import { verifyViewLine, type ViewLine } from '../../core/view-line.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { encodeBase64 } from '../../crypto/base64.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage } from '../../store/errors.ts';
 import { newestFineLine } from '../../store/logs/fine-journal.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
@@ -93,7 +93,7 @@ async function newestViewLine(repository: Repository, host: string): Promise<Vie
   try {
     return await readNewestViewLine(repository, host);
   } catch (error) {
-    if (isOperatingError(error)) return undefined;
+    if (isDamage(error)) return undefined;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { VerifiedLine } from '../../core/log.ts';
 import { charterItems } from '../../core/root.ts';
 import type { Charter, CharterHost } from '../../core/trust/charter.ts';
 import { canonicalJson, type JsonValue } from '../../crypto/canonical.ts';
-import { isOperatingError, OperatingError } from '../../store/errors.ts';
+import { isDamage, OperatingError } from '../../store/errors.ts';
 import { listLogs } from '../../store/git/refs.ts';
 import { openRepository, type Repository } from '../../store/git/repository.ts';
 import { openHome } from '../../store/home/home.ts';
@@ -145,7 +145,7 @@ async function readOne(
     for await (const part of streamLog(repository, host, oid))
       for (const line of part) lines.push(purged.size === 0 ? line : withoutBody({ meshId: mesh, purged }, line).line);
   } catch (error) {
-    if (!isOperatingError(error)) throw error;
+    if (!isDamage(error)) throw error;
     damage = `log ${host} could be read to line ${lines.length} only: ${error.code}: ${error.message}`;
   }
   if (member === undefined) {

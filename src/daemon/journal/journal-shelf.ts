@@ -2,7 +2,7 @@
 import { statementsKeptMax } from '../../core/limits.ts';
 import type { ViewTip } from '../../core/sync/peer.ts';
 import { viewLineHash, type Statement, type ViewLine } from '../../core/view-line.ts';
-import { isOperatingError, type OperatingError } from '../../store/errors.ts';
+import { isDamage, type OperatingError } from '../../store/errors.ts';
 import { readFineLines } from '../../store/logs/fine-journal.ts';
 import { listViews } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
@@ -72,7 +72,7 @@ export function openShelf({ home, host, repository, isEnrolled, onLine }: ShelfO
       if (name !== host && isEnrolled(name)) for (const line of lines) divergences.hear(line);
       note(name, lines[0]);
     } catch (error) {
-      if (!isOperatingError(error)) throw error;
+      if (!isDamage(error)) throw error;
       damaged.set(name, error);
     }
   };

@@ -251,8 +251,15 @@ async function takeWhatPersisted(options: OwnWriterOptions, fold: Fold): Promise
   const self: CharterHost | undefined = fold.charter.hosts.get(host);
   const read =
     self === undefined ? undefined : await readVerifiedLog(repository, self, { meshId, purged: fold.charter.purges });
-  const persisted = linesBeyond(beliefs.book.tip(host), read?.extension.lines ?? []);
-  if (read !== undefined && persisted.length > 0) await beliefs.take(host, persisted, read.oid);
+  if (read === undefined) return;
+  // What is not good to its end does not say where the next line belongs.
+  if (read.damage !== undefined || read.extension.fault !== undefined) {
+    await beliefs.recheck(host);
+    requireSoundLog(beliefs.book, host);
+    return;
+  }
+  const persisted = linesBeyond(beliefs.book.tip(host), read.extension.lines);
+  if (persisted.length > 0) await beliefs.take(host, persisted, read.oid);
 }
 
 function answer(

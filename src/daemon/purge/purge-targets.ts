@@ -6,7 +6,7 @@ import { eventView, type Fold } from '../../core/fold/fold.ts';
 import { skeletonOf } from '../../core/fold/skeleton.ts';
 import { parseLine, type Line } from '../../core/line.ts';
 import type { PurgeSkeleton } from '../../core/trust/op-types.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage } from '../../store/errors.ts';
 import { listBranches } from '../../store/logs/fork-branches.ts';
 import { listLogs } from '../../store/git/refs.ts';
 import { readLog } from '../../store/logs/log-store.ts';
@@ -76,7 +76,7 @@ async function linesOf({ repository }: Place, host: string): Promise<readonly (s
   try {
     return (await readLog(repository, host)).lines;
   } catch (error) {
-    if (isOperatingError(error)) return [];
+    if (isDamage(error)) return [];
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * all files but the last: so a file is read once, and what is held does not grow with the number of ends.
  */
 import { fetchDeadlineMs } from '../../core/limits.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage } from '../../store/errors.ts';
 import { openReader, type ObjectReader } from '../../store/git/reader.ts';
 import type { ObjectView } from '../../store/git/repository.ts';
 import { readLogLayout, readSegment, type LogLayout } from '../../store/logs/log-tree.ts';
@@ -52,7 +52,7 @@ export function createLinePool(): LinePool {
       for (const index of layout.value.segments.keys()) lines += await addFile(reader, layout.value, index);
     } catch (error) {
       // What git cannot read at all: the other sources have a say.
-      if (!isOperatingError(error)) throw error;
+      if (!isDamage(error)) throw error;
     }
     return { oid, lines };
   };

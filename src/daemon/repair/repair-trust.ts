@@ -2,7 +2,7 @@
 import type { Charter } from '../../core/trust/charter.ts';
 import { parseTrustOp, type TrustOp } from '../../core/trust/op.ts';
 import { addOps, emptyTrustSet, keptOps } from '../../core/trust/set.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage, isOperatingError } from '../../store/errors.ts';
 import { isWhole, listCommits, tipsOf } from '../../store/git/branch-commits.ts';
 import { compareAndSwapRef, readRef, trustRef } from '../../store/git/refs.ts';
 import { checkLastTrust, readLastHeads } from '../../store/notes/last-heads.ts';
@@ -43,7 +43,7 @@ async function readState({ repository }: RepositoryRoom, mesh: string): Promise<
   try {
     return await readTrustState(repository, mesh);
   } catch (error) {
-    if (isOperatingError(error)) return undefined;
+    if (isDamage(error)) return undefined;
     throw error;
   }
 }

@@ -1,11 +1,12 @@
 /** One log from one peer: plan, fetch, judge, take over. */
 import { fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax } from '../../core/limits.ts';
 import type { VerifiedLine } from '../../core/log.ts';
-import type { HeadsTip, LogTip, SignedLine } from '../../core/sync/peer.ts';
+import type { HeadsTip, LogTip } from '../../core/sync/peer.ts';
 import { planLog } from '../../core/sync/plan.ts';
+import { whyNotInPlace, type WholeCopy } from '../../core/sync/replace-copy.ts';
 import type { AdmissionFault, LogFetched } from '../../core/sync/vocabulary.ts';
 import { holdingKeys, usableUpto } from '../../core/trust/usable.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage, isOperatingError } from '../../store/errors.ts';
 import { removePackedFiles } from '../../store/git/maintenance.ts';
 import type { EncodedObject } from '../../store/git/object-id.ts';
 import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
@@ -17,7 +18,7 @@ import { readBranch } from '../judge/fork-branch.ts';
 import { readLogBase, type LogBase } from './log-base.ts';
 import type { ForkPatience } from '../judge/fork-patience.ts';
 import type { Locks } from './log-lock.ts';
-import { goodLine, worldOf, type MeshNode } from '../node.ts';
+import { damagedCopy, worldOf, type MeshNode } from '../node.ts';
 import type { IntakeForm, Quarantine } from './quarantine.ts';
 import type { FolderCache } from '../judge/recording-reader.ts';
 import type { PeerConnection } from '../ssh/ssh-client.ts';
@@ -60,14 +61,12 @@ export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
     // Objects of ours that are missing under a thin pack look like a fault of the peer.
     if (fetched.failure?.code !== 'PACK_REFUSED' || !(await damage.recheck(log))) return fetched;
   } catch (error) {
-    if (!damageCodes.some((code) => isOperatingError(error, code))) throw error;
+    // REF_CHANGED: somebody moved the branch by hand; what we hold was verified, and the branch comes back with the peer's copy.
+    if (!isDamage(error) && !isOperatingError(error, 'REF_CHANGED')) throw error;
     await damage.recheck(log);
   }
   return mendLog(fetch);
 }
-
-/** REF_CHANGED: somebody moved the branch by hand; what we hold was verified, and the branch comes back with the peer's copy. */
-const damageCodes = ['OBJECT_MISSING', 'OBJECT_DAMAGED', 'BRANCH_DAMAGED', 'REF_DAMAGED', 'REF_CHANGED'] as const;
 
 /** The whole log, judged without anything of ours, and put in the place of our copy. */
 function mendLog(fetch: LogFetch): Promise<LogFetched> {
@@ -193,8 +192,8 @@ async function keepOtherSide(
 }
 
 /**
- * Nothing that was good is given up: what comes must hold every line of ours that could be read, unless a signer pinned
- * another branch than ours; and it must be that branch.
+ * Nothing that was good is given up: what comes must hold every line that is known to have been in ours, unless a signer
+ * pinned another branch than ours; and it must be that branch.
  */
 async function takeInPlace(
   fetch: LogFetch,
@@ -202,10 +201,12 @@ async function takeInPlace(
 ): Promise<LogFetched> {
   const { node, log, shared, peer } = fetch;
   const { lines, fault } = taken.admission;
-  const good = goodLine(node, log);
-  const known = good?.seq ?? 0;
-  if (lines.length < known) return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
-  const wrong = wrongBranch(node, log, { good, lines });
+  const copy = damagedCopy(node, log);
+  const known = copy.good?.seq ?? 0;
+  const why = whyNotInPlace(copy, wholeCopy(taken.admission));
+  if (why === 'shorter') return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
+  if (why === 'unknown') return { lines: 0 };
+  const wrong = why === 'other' ? `it has another line than we do` : notThePinned(node, log, lines);
   if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: known, detail: wrong } };
   const { kept, clean } = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
@@ -217,13 +218,13 @@ async function takeInPlace(
   return { lines: fresh.length, ...faultOf(fault, clean) };
 }
 
-function wrongBranch(
-  node: MeshNode,
-  log: string,
-  { good, lines }: { readonly good: SignedLine | undefined; readonly lines: readonly VerifiedLine[] },
-): string | undefined {
-  if (good !== undefined && lines[good.seq - 1]?.link !== good.link)
-    return `it has another line ${good.seq} than we do`;
+/** The copy that was judged, as one that is to take the place of ours. */
+export function wholeCopy({ lines, commits }: Extract<Admission, { kind: 'extended' }>): WholeCopy {
+  const oids = new Set(commits);
+  return { lines: lines.length, linkAt: (seq) => lines[seq - 1]?.link, hasCommit: (oid) => oids.has(oid) };
+}
+
+function notThePinned(node: MeshNode, log: string, lines: readonly VerifiedLine[]): string | undefined {
   const host = node.charter().hosts.get(log);
   const bounds = host && usableUpto(host, (seq) => lines[seq - 1]?.link, lines.length);
   return bounds?.fault === undefined ? undefined : 'it is not the branch that a signer pinned';

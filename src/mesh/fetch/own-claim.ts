@@ -8,15 +8,16 @@ import { fetchCommitsMax, fetchDeadlineMs, fetchLooseObjectsMax } from '../../co
 import type { VerifiedLine } from '../../core/log.ts';
 import type { ForkedLines } from '../../core/sync/fork-proof.ts';
 import { claimOf } from '../../core/sync/plan.ts';
+import { whyNotInPlace } from '../../core/sync/replace-copy.ts';
 import type { OwnVerdict } from '../../core/sync/vocabulary.ts';
 import { removePackedFiles } from '../../store/git/maintenance.ts';
 import { compareAndSwapRef, logRef } from '../../store/git/refs.ts';
 import { admitCommit, type Admission } from '../judge/admission.ts';
 import { packBounds } from './fetch-bounds.ts';
-import { keep, type LogFetch } from './fetch-log.ts';
+import { keep, wholeCopy, type LogFetch } from './fetch-log.ts';
 import { fetchPack } from './fetch-pack.ts';
 import { readBranch, readOurLine } from '../judge/fork-branch.ts';
-import { worldOf } from '../node.ts';
+import { damagedCopy, worldOf } from '../node.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Looks for proof of a claim about the own log. Throws OperatingError for failures of this machine. */
@@ -114,6 +115,7 @@ async function adopted(fetch: LogFetch, quarantine: Quarantine, admission: Admis
     const ours = node.tip(log);
     const known = ours?.seq ?? 0;
     const mended = node.damage?.of(log) === true;
+    if (mended && whyNotInPlace(damagedCopy(node, log), wholeCopy(admission)) !== undefined) return false;
     if (known > lines.length || (known === lines.length && !mended)) return false;
     if (ours !== undefined && lines[known - 1]?.link !== ours.link) return false;
     const { tip } = (await keep(fetch, { quarantine, admission }, 'pack')).kept;

@@ -1,8 +1,7 @@
 /** Commits that no branch may reach any more, found by what this program writes into them. For repairs: it looks at everything. */
 
 import { commitBytesMax, maintenanceDeadlineMs } from '../../core/limits.ts';
-import { runChild } from '../child.ts';
-import { isOperatingError } from '../errors.ts';
+import { failedChild, runChild, wasKilled } from '../child.ts';
 import { decodeCommit } from './object-id.ts';
 import { listObjects } from './object-list.ts';
 import { openReader } from './reader.ts';
@@ -48,14 +47,11 @@ export function tipsOf(commits: readonly BranchCommit[], branch: string): readon
   return own.filter(({ oid }) => !built.has(oid));
 }
 
-/** Whether everything that a commit reaches is there. Content is not looked at: a damaged file must be out of the way. */
+/** Whether everything that a commit reaches is there. Content is not looked at: a damaged file must be out of the way. Errors: as `runChild`, `CHILD_FAILED`. */
 export async function isWhole(repository: Repository, commit: string): Promise<boolean> {
   const args = ['rev-list', '--objects', '--quiet', commit];
-  const call = { args, deadlineMs: maintenanceDeadlineMs };
-  try {
-    return (await runChild(gitRequest(repository, call))).code === 0;
-  } catch (error) {
-    if (isOperatingError(error, 'CHILD_FAILED')) return false;
-    throw error;
-  }
+  const request = gitRequest(repository, { args, deadlineMs: maintenanceDeadlineMs });
+  const result = await runChild(request);
+  if (wasKilled(result.code)) throw failedChild(request, result);
+  return result.code === 0;
 }

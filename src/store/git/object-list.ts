@@ -1,7 +1,7 @@
 /** Every object that a repository holds, reached by a branch or not. */
 
 import { maintenanceDeadlineMs, objectListBytesMax } from '../../core/limits.ts';
-import { runChild } from '../child.ts';
+import { failedChild, runChild, wasKilled } from '../child.ts';
 import { gitRequest, type Repository } from './repository.ts';
 
 /** An object as git lists it: what it is, without having read it. */
@@ -10,7 +10,7 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/** Ids of the objects that are wanted, in no order. Errors: as `runChild`. */
+/** Ids of the objects that are wanted, in no order, as far as damage lets git list them. Errors: as `runChild`, `CHILD_FAILED`. */
 export async function listObjects(
   repository: Repository,
   isWanted: (object: ListedObject) => boolean,
@@ -18,8 +18,10 @@ export async function listObjects(
   const format = '%(objecttype) %(objectname) %(objectsize)';
   const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`];
   const call = { args, outputBytesMax: objectListBytesMax, deadlineMs: maintenanceDeadlineMs };
-  const { stdout } = await runChild(gitRequest(repository, call));
-  return stdout
+  const request = gitRequest(repository, call);
+  const result = await runChild(request);
+  if (wasKilled(result.code)) throw failedChild(request, result);
+  return result.stdout
     .toString('latin1')
     .split('\n')
     .flatMap((line) => {

@@ -232,9 +232,12 @@ function packedSource(view: ObjectView, deadlineMs: number | undefined): PackedS
   };
 }
 
-/** git gave up by itself; a child that was killed (code above 128) says nothing about the objects. */
+/**
+ * git gave up by itself, or died of what it read (a pack on a bad disk is mapped memory that cannot be had). A child that
+ * was killed says nothing about the objects.
+ */
 function isGitDeath(error: unknown): error is OperatingError {
-  return isOperatingError(error, 'CHILD_FAILED') && / exit code 128\b/.test(error.message);
+  return isOperatingError(error, 'CHILD_FAILED') && / exit code (?:128|134|135|139)\b/.test(error.message);
 }
 
 /** Opens a reading session; call `close` when done. `deadlineMs` bounds the life of the git child, if one is needed. */

@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { assert } from '../../crypto/result.ts';
 import { makeDirectories, syncDirectories } from '../disk.ts';
-import { diskError, OperatingError, restoreHint, systemCode } from '../errors.ts';
+import { diskError, isDamage, OperatingError, restoreHint, systemCode } from '../errors.ts';
 import { isOid } from './object-id.ts';
 import { runGit, type Repository } from './repository.ts';
 
@@ -89,6 +89,16 @@ export function readRef(repository: Pick<Repository, 'gitDir'>, ref: string): st
   const bytes = readIfThere(file);
   if (bytes !== undefined) return parseLoose(file, bytes);
   return readPacked(repository).get(ref) ?? null;
+}
+
+/** Commit that the branch of a log names; '' when it names none, or cannot be read. Errors: `DISK_FAILED`. */
+export function branchCommit(repository: Pick<Repository, 'gitDir'>, host: string): string {
+  try {
+    return readRef(repository, logRef(host)) ?? '';
+  } catch (error) {
+    if (isDamage(error)) return '';
+    throw error;
+  }
 }
 
 /** Every host that has a log branch, sorted, with its commit. Errors: as `readRef`. */

@@ -6,9 +6,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { anyObjectBytesMax, maintenanceDeadlineMs, objectListBytesMax } from '../../core/limits.ts';
-import { runChild } from '../child.ts';
+import { failedChild, runChild, wasKilled } from '../child.ts';
 import { syncDirectories } from '../disk.ts';
-import { isOperatingError } from '../errors.ts';
 import { encodeObject, type EncodedObject, type ObjectType } from './object-id.ts';
 import { writeObjects } from './objects.ts';
 import { openReader } from './reader.ts';
@@ -53,8 +52,9 @@ export async function salvagePack(
 async function namesOf(repository: Repository, index: string): Promise<string[]> {
   const input = fs.readFileSync(index);
   const request = gitRequest(repository, { args: ['show-index'], input, outputBytesMax: objectListBytesMax });
-  const { stdout } = await runChild(request);
-  return stdout
+  const result = await runChild(request);
+  if (result.code !== 0) throw failedChild(request, result);
+  return result.stdout
     .toString('latin1')
     .split('\n')
     .flatMap((line) => /^\d+ ([0-9a-f]{40})/.exec(line)?.[1] ?? []);
@@ -63,10 +63,9 @@ async function namesOf(repository: Repository, index: string): Promise<string[]>
 /** git unpacks until it can no more, and says with its exit code that it could not. */
 async function unpackWhatGoes(view: ObjectView, pack: string): Promise<void> {
   const call = { args: ['unpack-objects', '-r', '-q'], input: fs.readFileSync(pack) };
-  const deadlineMs = maintenanceDeadlineMs;
-  await runChild(gitRequest(view, { ...call, deadlineMs })).catch((error: unknown) => {
-    if (!isOperatingError(error, 'CHILD_FAILED')) throw error;
-  });
+  const request = gitRequest(view, { ...call, deadlineMs: maintenanceDeadlineMs });
+  const result = await runChild(request);
+  if (wasKilled(result.code)) throw failedChild(request, result);
 }
 
 function looseNames(objectDir: string): string[] {

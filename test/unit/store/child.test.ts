@@ -1,6 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { childEnvironment, failedChild, runChild, startChild, type RunningChild } from '../../../src/store/child.ts';
+import {
+  childEnvironment,
+  failedChild,
+  runChild,
+  startChild,
+  type RunningChild,
+  wasKilled,
+} from '../../../src/store/child.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -63,6 +70,20 @@ describe('running a child', () => {
     const result = await runChild({ command: 'sh', args: ['-c', 'cat; echo oops >&2; exit 3'], input: 'hello' });
     expect(result).toMatchObject({ code: 3, stderr: 'oops\n' });
     expect(result.stdout.toString()).toBe('hello');
+  });
+
+  test.each([
+    ['KILL', true],
+    ['TERM', true],
+    ['HUP', true],
+    ['BUS', false],
+    ['SEGV', false],
+    ['ABRT', false],
+  ])('SIG%s: whether somebody ended it can be told from its code', async (signal, ended) => {
+    const { code } = await runChild({ command: 'sh', args: ['-c', `kill -${signal} $$`] });
+    expect(code).toBeGreaterThan(128);
+    expect(wasKilled(code)).toBe(ended);
+    expect([0, 1, 128].some(wasKilled)).toBe(false);
   });
 
   test('a child that reads nothing and ends does not break the writer of its input', async () => {

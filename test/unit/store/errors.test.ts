@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { diskError, isOperatingError, OperatingError, operatingCodes, printable } from '../../../src/store/errors.ts';
+import {
+  diskError,
+  isDamage,
+  isOperatingError,
+  OperatingError,
+  operatingCodes,
+  printable,
+} from '../../../src/store/errors.ts';
 
 describe('operating errors', () => {
   test('an error carries its code, the retry of that code and a hint', () => {
@@ -20,6 +27,19 @@ describe('operating errors', () => {
     });
     const typed = new OperatingError('REF_CHANGED', 'moved');
     expect(diskError(typed, 'write', '/h/x')).toBe(typed);
+  });
+
+  test('what is stored is wrong, or it only could not be read', () => {
+    for (const code of ['OBJECT_MISSING', 'OBJECT_DAMAGED', 'REF_DAMAGED', 'BRANCH_DAMAGED'] as const)
+      expect(isDamage(new OperatingError(code, 'x'))).toBe(true);
+    for (const code of ['CHILD_FAILED', 'CHILD_TIMEOUT', 'PROGRAM_MISSING', 'REF_LOCKED', 'DISK_FAILED'] as const)
+      expect(isDamage(new OperatingError(code, 'x'))).toBe(false);
+    const reading = (code: string): unknown => diskError(Object.assign(new Error(code), { code }), 'read', '/h/x');
+    expect(['EIO', 'EUCLEAN', 'EISDIR', 'ENOTDIR', 'ELOOP'].filter((code) => !isDamage(reading(code)))).toEqual([]);
+    expect(
+      ['EACCES', 'EMFILE', 'ENFILE', 'ENOMEM', 'EINTR', 'ENOSPC'].filter((code) => isDamage(reading(code))),
+    ).toEqual([]);
+    expect(isDamage(new Error('EIO'))).toBe(false);
   });
 
   test('every code is an upper-case word, so that scripts can match it', () => {

@@ -333,7 +333,7 @@ test('step: the same state and input give the same step, and the state that went
     tip: () => undefined,
     linkAt: () => undefined,
     isDamaged: () => false,
-    goodUpto: () => 0,
+    heldUpto: () => 0,
     trust: () => ({ hash: '', kept: '' }),
   };
   const once = (): unknown => step(state, { at: 3, world, event: { kind: 'schedule', slept: false } });

@@ -61,7 +61,7 @@ function open(peers: readonly string[] = ['beta', 'gamma']): Bench {
     tip: () => undefined,
     linkAt: () => undefined,
     isDamaged: () => false,
-    goodUpto: () => 0,
+    heldUpto: () => 0,
     trust: () => ({ hash: hashOf('7'), kept: hashOf('7') }),
     views: {
       tip: (host) => bench.held.get(host),

@@ -93,7 +93,7 @@ test('who waits for the fold while it is read again gets the one that the book i
 });
 
 test('a book becomes another one at once, cuts and all', () => {
-  const line = (seq: number) => ({ link: linkOf(seq) }) as unknown as VerifiedLine;
+  const line = (seq: number) => ({ seq, link: linkOf(seq) }) as unknown as VerifiedLine;
   const [before, after] = [createLogBook(), createLogBook()];
   before.extend('alpha', [line(1), line(2)], 'old');
   before.cut({ log: 'alpha', seq: 3, code: 'LOG_CUT', detail: 'x', held: 2 });
@@ -109,4 +109,28 @@ test('a book becomes another one at once, cuts and all', () => {
     undefined,
     undefined,
   ]);
+});
+
+test('a book takes what follows and nothing else: a gap would give later lines a wrong number', () => {
+  const line = (seq: number) => ({ seq, link: linkOf(seq) }) as unknown as VerifiedLine;
+  const book = createLogBook();
+  book.extend('alpha', [line(1), line(2)], 'a');
+  expect(() => book.extend('alpha', [line(4)], 'b')).toThrow('what follows');
+  expect(() => book.extend('alpha', [line(2)], 'b')).toThrow('what follows');
+  expect(book.tip('alpha')).toEqual({ oid: 'a', seq: 2, link: linkOf(2) });
+});
+
+test('what is read again while it is read again comes after it, and both are told', async () => {
+  const keeper = keeperOf(await newRepository(), trustState);
+  await keeper.latest();
+  const order: string[] = [];
+  const [first, second] = ['first', 'second'].map((name) =>
+    keeper.reload(
+      () => void order.push(`${name} begins`),
+      () => void order.push(`${name} ends`),
+    ),
+  );
+  expect(await keeper.latest()).toBe(await second);
+  expect(await first).not.toBe(await second);
+  expect([...new Set(order)]).toEqual(['first begins', 'first ends', 'second begins', 'second ends']);
 });

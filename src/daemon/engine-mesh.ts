@@ -12,6 +12,7 @@ import { readLastSshKey, readNextKeys } from '../store/home/next-keys.ts';
 import { unknownLink, type LastHead } from '../store/notes/last-heads.ts';
 import type { AppendQueue } from './own/append-queue.ts';
 import type { Beliefs } from './beliefs/beliefs.ts';
+import { mayHoldMore } from './beliefs/log-book.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import type { Journal } from './journal/journal.ts';
 import type { PeerBook } from './peers/peer-book.ts';
@@ -124,6 +125,10 @@ export function meshNode(
     damage: {
       of: (log) => beliefs.book.cutOf(log) !== undefined,
       recheck: beliefs.recheck,
+      mayHoldMore: (log) => {
+        const cut = beliefs.book.cutOf(log);
+        return cut !== undefined && mayHoldMore(cut);
+      },
       lastOf: (log) => lastSeen(beliefs.lastOf(log)),
     },
     admitLines: ({ log, lines, tip, mended }) =>

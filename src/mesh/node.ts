@@ -49,6 +49,8 @@ export interface LogDamage {
   of(log: string): boolean;
   /** Reads our copy again, whole. @returns as `of`. */
   recheck(log: string): Promise<boolean>;
+  /** True where good lines may stand behind the damage. */
+  mayHoldMore(log: string): boolean;
   /** The last line that this host ever saw of a log, and the commit that it saw it in. */
   lastOf(log: string): DamagedCopy['last'];
 }
@@ -134,7 +136,8 @@ export function damagedCopy(node: MeshNode, log: string): DamagedCopy {
     if (fault !== undefined)
       return { branch: '', good: link === undefined ? undefined : { seq: upto, link }, last: undefined };
   }
-  return { branch: branchCommit(node.repository, log), good: tip, last: node.damage?.lastOf(log) };
+  const branch = node.damage?.mayHoldMore(log) === true ? branchCommit(node.repository, log) : '';
+  return { branch, good: tip, last: node.damage?.lastOf(log) };
 }
 
 /** The node as the sync machine sees it. */

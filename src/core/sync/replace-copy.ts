@@ -6,7 +6,7 @@ import type { SignedLine } from './peer.ts';
 
 /** What is known of a damaged copy. */
 export interface DamagedCopy {
-  /** Commit that its branch names; '' when it names none. */
+  /** Commit that its branch names, if that may hold lines that nobody has read; else ''. */
   readonly branch: string;
   /** The last line that could be read and is good. */
   readonly good: SignedLine | undefined;

@@ -4,7 +4,7 @@ import { bulkLinesMin, lineBytesMax } from '../../core/limits.ts';
 import { extendLogInSteps, type LogExtension, type PurgedIds, type VerifiedLine } from '../../core/log.ts';
 import { parseLine, type Line } from '../../core/line.ts';
 import type { ForkedLines } from '../../core/sync/fork-proof.ts';
-import { whyNotInPlace } from '../../core/sync/replace-copy.ts';
+import { heldUpto, whyNotInPlace } from '../../core/sync/replace-copy.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
 import { holdingKeys } from '../../core/trust/usable.ts';
 import { readOurLine } from '../../mesh/judge/fork-branch.ts';
@@ -14,7 +14,7 @@ import { restoreLog } from '../../store/logs/log-salvage.ts';
 import { openLogWriter } from '../../store/logs/log-writer.ts';
 import { counted } from '../counted.ts';
 import type { Engine } from '../engine.ts';
-import { vouchedOnly } from '../beliefs/log-book.ts';
+import { mayHoldMore, vouchedOnly, type LogCut } from '../beliefs/log-book.ts';
 import { backupLines, type Backup, type BackupRemark } from './read-backup.ts';
 
 export interface RestoredLog {
@@ -62,7 +62,7 @@ export async function restoreOneLog(
     if (fresh.length > 0 && !dryRun) await extend(engine, name, fresh);
     return { new: fresh.length, unchanged, mended: false, remarks };
   }
-  const why = whyNotWhole(engine, name, { lines, held: Math.max(damaged.held, known) });
+  const why = whyNotWhole(engine, name, { lines, damaged });
   if (why !== undefined) {
     const told = `the copy here is damaged at line ${damaged.seq}, and ${why}: stop memd, then memctl doctor --repair; then import again`;
     return { new: 0, unchanged, mended: false, remarks: [...remarks, { what: `log ${name}`, why: told }] };
@@ -78,10 +78,11 @@ export async function restoreOneLog(
 function whyNotWhole(
   { beliefs, repository }: Engine,
   host: string,
-  { lines, held }: { readonly lines: readonly VerifiedLine[]; readonly held: number },
+  { lines, damaged }: { readonly lines: readonly VerifiedLine[]; readonly damaged: LogCut },
 ): string | undefined {
   const last = beliefs.lastOf(host);
-  const short = Math.max(held, last?.seq ?? 0) - lines.length;
+  const good = beliefs.book.tip(host);
+  const short = Math.max(damaged.held, heldUpto({ good, last })) - lines.length;
   if (short > 0) return `the backup is ${counted(short, 'line')} too short to take its place`;
   const offered = {
     lines: lines.length,
@@ -89,7 +90,7 @@ function whyNotWhole(
     // A commit that was not seen may hold more than what was.
     hasCommit: () => false,
   };
-  const copy = { branch: branchCommit(repository, host), good: beliefs.book.tip(host), last };
+  const copy = { branch: mayHoldMore(damaged) ? branchCommit(repository, host) : '', good, last };
   if (last !== undefined && whyNotInPlace(copy, offered) === undefined) return undefined;
   return 'nothing says that the backup holds all of it';
 }

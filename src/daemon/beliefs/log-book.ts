@@ -171,6 +171,14 @@ export function cutOf(log: string, read: ReadLog): LogCut | undefined {
   return bounds.fault === undefined ? undefined : wrongBranch(log, { code: bounds.fault, upto: bounds.upto, held });
 }
 
+/**
+ * True where good lines may stand behind a cut: what could not be read, or not be understood. Behind the last line that a key
+ * of the host signed there are none.
+ */
+export function mayHoldMore({ code }: LogCut): boolean {
+  return code !== 'SIGNATURE' && code !== 'KEY_SPAN';
+}
+
 /** A sentence about lines whose own signature does not verify: usable, since a later line covers them, and no host makes them. */
 export function vouchedOnly(log: string, seqs: readonly number[]): string {
   const more = seqs.length === 1 ? '' : `; ${counted(seqs.length, 'such line')}`;

@@ -30,11 +30,16 @@ function know(node: TestNode, upto: number, oid: string): void {
 }
 
 /** Of the copy of this node only so much could be read; `last`: what it saw of it before. */
-function damaged(node: TestNode, last: DamagedCopy['last']): Peers {
+function damaged(node: TestNode, last: DamagedCopy['last'], mayHoldMore = true): Peers {
   let isDamaged = true;
   const mesh: MeshNode = {
     ...node.mesh,
-    damage: { of: (log) => log === 'alpha' && isDamaged, recheck: async () => isDamaged, lastOf: () => last },
+    damage: {
+      of: (log) => log === 'alpha' && isDamaged,
+      recheck: async () => isDamaged,
+      mayHoldMore: () => mayHoldMore,
+      lastOf: () => last,
+    },
     aloneWithOwnLog: async (_, work) => work(),
     admitLines: ({ tip }) => {
       isDamaged = false;
@@ -76,3 +81,18 @@ test.each(['alpha', 'beta'])('%s: a peer that has all of it, or more, gives it b
   expect(branchOf(ours)).toBe(theirs[5]);
   expect(ours.tips.get('alpha')?.seq).toBe(6);
 });
+
+test.each(['alpha', 'beta'])(
+  '%s: where nothing good stands behind the cut, what was last seen is enough',
+  async (name) => {
+    const [ours, peer] = [await startNode(name), await startNode('gamma')];
+    introduce(ours, peer);
+    const oids = await write(ours, 5);
+    know(ours, 2, oids[4] ?? '');
+    const theirs = await write(peer, 4);
+    know(peer, 4, theirs[3] ?? '');
+    const peers = damaged(ours, { oid: oids[3] ?? '', seq: 4, link: lines[3]?.link }, false);
+    expect(await peers.cycle({ only: ['gamma'] })).toMatchObject([{ state: 'up' }]);
+    expect(branchOf(ours)).toBe(theirs[3]);
+  },
+);

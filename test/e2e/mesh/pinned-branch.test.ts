@@ -33,7 +33,7 @@ function mending(node: TestNode): MeshNode {
   };
   return {
     ...node.mesh,
-    damage: { of: wrong, recheck: async (log) => wrong(log), lastOf: () => undefined },
+    damage: { of: wrong, recheck: async (log) => wrong(log), lastOf: () => undefined, mayHoldMore: () => false },
     admitLines: ({ log, lines, tip }) => {
       const [first] = lines;
       const kept = (node.links.get(log) ?? []).slice(0, (first?.seq ?? 1) - 1);

@@ -130,13 +130,23 @@ const damageCodes: ReadonlySet<OperatingCode> = new Set([
   'REF_DAMAGED',
   'BRANCH_DAMAGED',
 ]);
-/** A disk that cannot give back what it took, a file system whose structure is broken, a folder in the place of a file or the reverse. */
-const damageSystemCodes: ReadonlySet<string> = new Set(['EIO', 'EUCLEAN', 'EISDIR', 'ENOTDIR', 'ELOOP']);
+/**
+ * A disk that cannot give back what it took, a file system whose structure is broken, a folder in the place of a file or the
+ * reverse, a file of somebody else.
+ */
+const damageSystemCodes: ReadonlySet<string> = new Set([
+  'EIO',
+  'EUCLEAN',
+  'EISDIR',
+  'ENOTDIR',
+  'ELOOP',
+  'EACCES',
+  'EPERM',
+]);
 
 /**
  * True when what is stored is itself wrong: whoever reads it again finds the same. Any other failure to read says nothing
- * about it (a child that was killed or took too long, no free descriptors, no permission), and must never let it count as
- * less than it is.
+ * about it (a child that was killed or took too long, no free descriptors), and must never let it count as less than it is.
  */
 export function isDamage(error: unknown): error is OperatingError {
   if (!isOperatingError(error)) return false;

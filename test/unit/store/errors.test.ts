@@ -35,10 +35,10 @@ describe('operating errors', () => {
     for (const code of ['CHILD_FAILED', 'CHILD_TIMEOUT', 'PROGRAM_MISSING', 'REF_LOCKED', 'DISK_FAILED'] as const)
       expect(isDamage(new OperatingError(code, 'x'))).toBe(false);
     const reading = (code: string): unknown => diskError(Object.assign(new Error(code), { code }), 'read', '/h/x');
-    expect(['EIO', 'EUCLEAN', 'EISDIR', 'ENOTDIR', 'ELOOP'].filter((code) => !isDamage(reading(code)))).toEqual([]);
     expect(
-      ['EACCES', 'EMFILE', 'ENFILE', 'ENOMEM', 'EINTR', 'ENOSPC'].filter((code) => isDamage(reading(code))),
+      ['EIO', 'EUCLEAN', 'EISDIR', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM'].filter((code) => !isDamage(reading(code))),
     ).toEqual([]);
+    expect(['EMFILE', 'ENFILE', 'ENOMEM', 'EINTR', 'ENOSPC'].filter((code) => isDamage(reading(code)))).toEqual([]);
     expect(isDamage(new Error('EIO'))).toBe(false);
   });
 

@@ -97,7 +97,7 @@ test('A3: two clients with 20 writes each, as commands without a daemon: all 40 
   await Promise.all([write('one'), write('two')]);
   const { ok, logs } = await lone.json<{ ok: boolean; logs: Record<string, { lines: number }> }>('verify');
   expect({ ok, logs }).toMatchObject({ ok: true, logs: { lone: { lines: 40 } } });
-}, 60_000);
+}, 180_000);
 
 test('A10: what was acknowledged is there after SIGKILL right behind the acknowledgement', async () => {
   const killed = await bench.lay('killed');

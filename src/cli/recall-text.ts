@@ -39,11 +39,7 @@ function answerLines(answer: RecalledJson, now: number): string[] {
     case 'stale':
       return [`STALE: ${subject}: what it rests on has changed; read its source again`, ...servedLines(answer, now)];
     case 'parked':
-      return [
-        `UNRESOLVED: ${subject} has contradicting claims; none of them is served`,
-        ...spoken,
-        `  way out: on the host that was wrong, memctl retract ${subject}; or ask the operator`,
-      ];
+      return [`UNRESOLVED: ${subject} ${whyParked(claims)}`, ...spoken, wayOut(claims, subject)];
     case 'undecided':
       return [
         `UNDECIDED: ${subject} has an open question`,
@@ -62,6 +58,21 @@ function answerLines(answer: RecalledJson, now: number): string[] {
     case 'none':
       return [notFound(answer), ...sides];
   }
+}
+
+/** Where nobody says otherwise, a signer did: it was withdrawn, purged or decided, and an unsigned claim does not undo that. */
+function isOneSide(claims: readonly ClaimJson[]): boolean {
+  return new Set(claims.map(({ polarity, value, content }) => JSON.stringify([polarity, value ?? content]))).size === 1;
+}
+
+function whyParked(claims: readonly ClaimJson[]): string {
+  if (!isOneSide(claims)) return 'has contradicting claims; none of them is served';
+  return 'is claimed against what a signer withdrew, purged or said; it is not served until a signer says so';
+}
+
+function wayOut(claims: readonly ClaimJson[], subject: string): string {
+  const where = isOneSide(claims) ? 'on the host that claims it' : 'on the host that was wrong';
+  return `  way out: ${where}, memctl retract ${subject}; or ask the operator`;
 }
 
 function whyPurged({ purged = [] }: RecalledJson): string[] {

@@ -106,6 +106,16 @@ describe('recall text', () => {
     expect(text).toMatch(/ {2}a\n[\s\S]* {2}b\n/);
   });
 
+  test('parked without anybody who says otherwise: nothing is said of a contradiction', () => {
+    const claims = [claim({ status: 'parked' }), claim({ content: 'so it is', status: 'parked', host: 'beta' })];
+    const text = said({ status: 'parked', claims, flags: ['purged'] });
+    expect(text).toMatch(/^UNRESOLVED: endpoint\/api is claimed against what a signer withdrew, purged or said;/);
+    expect(text).not.toContain('contradict');
+    expect(text).toContain('on the host that claims it, memctl retract endpoint/api; or ask the operator');
+    const other = [claim({ status: 'parked' }), claim({ polarity: 'absent', status: 'parked' })];
+    expect(said({ status: 'parked', claims: other })).toContain('contradicting claims');
+  });
+
   test('every other status has a first word of its own', () => {
     const firsts = {
       contested: 'CONTESTED',

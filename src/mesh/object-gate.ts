@@ -12,10 +12,13 @@ export interface ObjectGate {
   isClosed(): boolean;
   /** Has `stop` called before `alone` waits: it ends what may be ended, and resolves when that is gone. @returns what forgets it. */
   onClose(stop: () => Promise<void>): () => void;
+  /** Has `then` called whenever the last `alone` is done: who was refused may come again. @returns what forgets it. */
+  onOpen(then: () => void): () => void;
 }
 
 export function createObjectGate(): ObjectGate {
   const stops = new Set<() => Promise<void>>();
+  const openings = new Set<() => void>();
   const users = new Set<Promise<unknown>>();
   /** The last `alone` that was asked for. */
   let last: Promise<unknown> = Promise.resolve();
@@ -43,6 +46,7 @@ export function createObjectGate(): ObjectGate {
           return await work();
         } finally {
           closed -= 1;
+          if (!isClosed()) for (const then of openings) then();
         }
       });
       last = turn.catch(() => undefined);
@@ -52,6 +56,10 @@ export function createObjectGate(): ObjectGate {
     onClose(stop) {
       stops.add(stop);
       return () => void stops.delete(stop);
+    },
+    onOpen(then) {
+      openings.add(then);
+      return () => void openings.delete(then);
     },
   };
 }

@@ -11,6 +11,8 @@ export type Beneath = Pick<Duplex, 'writableLength' | 'once' | 'off'>;
 export interface Watchers {
   /** What this host holds may have changed: whoever watches is told soon, if it did. */
   tell(): void;
+  /** The same, and it is told whether or not it changed: who was turned away meanwhile asks again. */
+  repeat(): void;
   /** Sends the line as it is now, and again at every change, until the channel closes. */
   add(channel: Writable, beneath: Beneath): void;
   /** Channels that watch. */
@@ -82,12 +84,18 @@ export function createWatchers(
     for (const watcher of watchers) send(watcher, told);
   }
 
+  function tell(): void {
+    if (timer !== undefined || watchers.size === 0) return;
+    const wait = last + watchIntervalMs - performance.now();
+    // Never within the call: whoever says so is in the middle of the change.
+    timer = setTimeout(tellAll, Math.max(0, wait));
+  }
+
   return {
-    tell() {
-      if (timer !== undefined || watchers.size === 0) return;
-      const wait = last + watchIntervalMs - performance.now();
-      // Never within the call: whoever says so is in the middle of the change.
-      timer = setTimeout(tellAll, Math.max(0, wait));
+    tell,
+    repeat() {
+      for (const watcher of watchers) watcher.sent = '';
+      tell();
     },
     add(channel, beneath) {
       const watcher: Watcher = { channel, beneath, sent: '', busy: false, due: false };

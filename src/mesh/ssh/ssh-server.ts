@@ -156,9 +156,9 @@ export async function startSshServer(options: SshServerOptions): Promise<SshServ
     ssh.injectSocket(stream as unknown as Socket);
   };
   const { address, port } = options.listen === null ? nowhere : await listenUpward(listener, options.listen);
-  const forget = options.gate?.onClose(() => stopPacks(door));
+  const forget = [options.gate?.onClose(() => stopPacks(door)), options.gate?.onOpen(() => watchers.repeat())];
   const close = (): Promise<void> => {
-    forget?.();
+    for (const each of forget) each?.();
     return closeDoor(door, listener);
   };
   return {

@@ -2,6 +2,7 @@
 import type { Client, ClientChannel } from 'ssh2';
 import { describe, expect, test, vi } from 'vitest';
 import { watchLinesMax } from '../../../src/core/limits.ts';
+import { createObjectGate } from '../../../src/mesh/object-gate.ts';
 import { craig, hostRevoke } from '../../lib/trust-ops.ts';
 import { logIn, serveAlpha } from './door.ts';
 import { headsFor, say, serveAs, wireTo, type Impostor } from './impostor.ts';
@@ -73,6 +74,22 @@ describe('memd watch', () => {
     await until(() => text.includes('\n11 '), 'the newest line');
     const seen = text.split('\n').map((line) => line.slice(0, 3).trim());
     expect(seen.length, `lines that came: ${seen.join(' ')}`).toBeLessThan(8);
+  });
+
+  test('who was told to come again while objects were dropped is told the same once more when that is over', async () => {
+    const gate = createObjectGate();
+    const { server } = await serveAlpha({ gate });
+    const client = await logIn(server);
+    const lines: string[] = [];
+    const channel = await exec(client, 'memd watch');
+    channel.on('data', (data: Buffer) => lines.push(...data.toString('utf8').split('\n').filter(Boolean)));
+    await until(() => lines.length === 1, 'the first line');
+    await gate.alone(async () => {
+      const refused = await statusOf(await exec(client, "git-upload-pack '/log'"));
+      expect(refused).toEqual({ code: 75, said: 'memd: busy, try again later\n' });
+    });
+    await until(() => lines.length === 2, 'the line again');
+    expect(lines).toEqual(['heads', 'heads']);
   });
 
   test('whoever writes into a watch is hung up on: nothing of it is read', async () => {

@@ -46,4 +46,17 @@ describe('the object gate', () => {
     await gate.alone(() => Promise.resolve(undefined));
     expect(stops).toBe(1);
   });
+
+  test('who was refused is told once it is open again: after the last of several droppings, also a failed one', async () => {
+    const gate = createObjectGate();
+    const opened: boolean[] = [];
+    const forget = gate.onOpen(() => opened.push(gate.isClosed()));
+    await Promise.all([gate.alone(() => Promise.resolve()), gate.alone(() => Promise.resolve())]);
+    expect(opened).toEqual([false]);
+    await expect(gate.alone(() => Promise.reject(new Error('full disk')))).rejects.toThrow('full disk');
+    expect(opened).toEqual([false, false]);
+    forget();
+    await gate.alone(() => Promise.resolve());
+    expect(opened).toHaveLength(2);
+  });
 });

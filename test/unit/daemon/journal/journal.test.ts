@@ -81,6 +81,7 @@ function openBench(world: World, options: Partial<JournalOptions> = {}): Bench {
     alone: (work) => work(),
     isClosed: () => false,
     onClose: () => () => undefined,
+    onOpen: () => () => undefined,
   };
   const listeners: FoldListener[] = [];
   const home = homePaths(dir);

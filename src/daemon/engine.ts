@@ -40,6 +40,7 @@ import type { PeerBook } from './peers/peer-book.ts';
 import { openPeerKeeper, type PeerKeeper } from './peers/peer-keeper.ts';
 import { createPurger, type Purger } from './purge/purger.ts';
 import { createRecovery, requireOwnWord, type Recovery, type RecoveryOptions } from './own/recover.ts';
+import { requireNotRevoked } from './own/revoked-host.ts';
 import { Refusal } from './refusal.ts';
 import { createTrustIntake, type TrustIntake } from './trust/trust-intake.ts';
 import { readTrustState, type TrustState } from './trust/trust-keeper.ts';
@@ -183,7 +184,15 @@ function assemble(parts: Parts): Engine {
   const disk = createDiskWatch(home);
   const { queue, keys, keeper, ...live } = openLive(parts);
   const { trust, beliefs, targets, peers, purger, maintenance, recovery, journal } = live;
-  const ownLogKnown = askBeforeAppend({ beliefs, peers, peersOf: () => peersOf(trust().charter, identity.host) });
+  const ownLogKnown = askBeforeAppend({
+    beliefs,
+    peers,
+    peersOf: () => peersOf(trust().charter, identity.host),
+    requireWord: () => {
+      requireNotRevoked(trust().charter, identity.host);
+      requireOwnWord(trust().charter, identity.host, keys());
+    },
+  });
   return {
     daemon,
     log,

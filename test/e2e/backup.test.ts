@@ -103,8 +103,10 @@ describe('import of an export', () => {
     const done = await other.json(['import', folder, '--host', 'delta']);
     const request = String(done.value['request']);
     expect(request).toMatch(/^memd-host:delta:/);
-    const refused = await other.json(['--offline', 'lesson', 'lesson/three', 'No']);
+    // At once: no peer is asked, since none can change it.
+    const refused = await other.json(['lesson', 'lesson/three', 'No']);
     expect(refused).toMatchObject({ code: 6, value: { error: { code: 'NOT_ENROLLED' } } });
+    expect((await other.run(['doctor'])).stdout).toMatch(/^WRONG keys: .*delta\n.*fix: memctl import DIR prints the line/m);
     const key = join(made.folder, 'config/memd/operator_ed25519');
     expect(await other.run(['host', 'add', request, '--key', key, '--yes'])).toMatchObject({ code: 0 });
     const said = await other.json(['--offline', 'lesson', 'lesson/three', 'Go on']);

@@ -37,7 +37,7 @@ const keys: Check = {
     if (member === undefined)
       return wrong(
         `the charter names no host ${host}`,
-        'memctl host request, then memctl host add on an enrolled host',
+        'memctl import DIR prints the line for memctl host add, which a signer runs on any host of the mesh; then memctl fetch',
       );
     if (member.sign.text !== sign.publicKey.text || member.ssh.text !== ssh.publicKey.text)
       return wrong(

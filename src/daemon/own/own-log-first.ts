@@ -41,11 +41,14 @@ export function askBeforeAppend(parts: {
   readonly beliefs: Pick<Beliefs, 'fold'>;
   readonly peers: Pick<Peers, 'beforeAppend'>;
   readonly peersOf: () => readonly string[];
+  /** Refuses what no peer can mend: the charter, as it is here, counts no line of this home. */
+  readonly requireWord: () => void;
 }): (alone: boolean) => Promise<void> {
-  const { beliefs, peers, peersOf } = parts;
+  const { beliefs, peers, peersOf, requireWord } = parts;
   let known = peersOf().length === 0;
   return async (alone) => {
     if (known) return;
+    requireWord();
     // A log that cannot be read is told by the append itself.
     await beliefs.fold().catch(() => undefined);
     if (alone) return peers.beforeAppend({ alone });

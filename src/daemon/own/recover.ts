@@ -206,7 +206,7 @@ export function requireOwnWord({ hosts }: Charter, host: string, keys: HostKeys)
     throw new Refusal({
       code: 'NOT_ENROLLED',
       message: `the charter of this mesh names no host ${host}: a line of it would count nowhere`,
-      hint: 'reading works; to write, a signer adds it: memctl host add LINE (memctl import DIR prints the line again)',
+      hint: 'reading works; to write, a signer adds it: memctl host add LINE (memctl import DIR prints the line again); where that is done: memctl fetch',
       exit: 6,
     });
   if (self.status === 'revoked') return;

@@ -51,7 +51,7 @@ async function verifyHome(cli: Cli, deep: boolean): Promise<void> {
     ...report.problems.map((problem) => `PROBLEM ${problem}`),
     report.ok
       ? 'clean'
-      : `${counted(report.problems.length, 'problem')}; git objects are the truth, the rest comes back with: memctl rebuild`,
+      : `${counted(report.problems.length, 'problem')}; next: memctl rebuild for what is derived from git; for what git holds, stop memd, then memctl doctor --repair`,
   ]);
   process.exitCode = report.ok ? 0 : 1;
 }

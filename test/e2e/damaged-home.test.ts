@@ -183,6 +183,8 @@ describe('the repository', () => {
     expect(await host.refused(1, ['lesson', 'lesson/two', 'x'])).toMatchObject({ code: 'REF_CHANGED' });
     expect(readFileSync(branch(host), 'utf8')).toBe(parent);
     expect((await host.ctl('verify')).code).toBe(1);
+    rmSync(branch(host));
+    expect((await host.ctl('verify')).stdout).toContain('PROBLEM log alpha: its branch is gone, and it was read here');
   });
 });
 

@@ -82,6 +82,9 @@ async function verifyOnce(engine: Engine, { deep, progress }: Options): Promise<
   for (const host of charter.hosts.values()) {
     progress(`verifying log ${host.name}`);
     const report = await verifyLog(engine, host.name, deep);
+    const held = engine.beliefs.book.tip(host.name)?.seq;
+    if (report === undefined && held !== undefined)
+      problems.push(`log ${host.name}: its branch is gone, and it was read here to line ${held}`);
     if (report === undefined) continue;
     logs[host.name] = { lines: report.lines.length, link: report.link };
     problems.push(...report.problems);

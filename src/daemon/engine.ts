@@ -188,6 +188,7 @@ function assemble(parts: Parts): Engine {
     beliefs,
     peers,
     peersOf: () => peersOf(trust().charter, identity.host),
+    peerBook: live.peerBook,
     requireWord: () => {
       requireNotRevoked(trust().charter, identity.host);
       requireOwnWord(trust().charter, identity.host, keys());

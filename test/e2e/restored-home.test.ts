@@ -84,7 +84,11 @@ test.each([
 test('D5: with peers known and none of them reachable an append waits and is refused, unless a person says --offline', async () => {
   await beta.stop();
   const alone = await alpha.refused(5, ['lesson', 'lesson/six', 'x']);
-  expect(alone).toMatchObject({ code: 'PEERS_UNREACHABLE', hint: expect.stringContaining('--offline') });
+  expect(alone).toMatchObject({
+    code: 'PEERS_UNREACHABLE',
+    message: expect.stringMatching(/^no peer \(beta: down, UNREACHABLE: /),
+    hint: expect.stringContaining('--offline'),
+  });
   expect((await alpha.run(['lesson', 'lesson/six', 'x', '--offline'])).code).toBe(0);
   await alpha.start();
   expect((await alpha.ctl('lesson', 'lesson/seven', 'x', '--offline')).code).toBe(0);

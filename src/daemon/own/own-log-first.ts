@@ -41,10 +41,12 @@ export function askBeforeAppend(parts: {
   readonly beliefs: Pick<Beliefs, 'fold'>;
   readonly peers: Pick<Peers, 'beforeAppend'>;
   readonly peersOf: () => readonly string[];
+  /** What came of asking a peer. */
+  readonly peerBook: Pick<PeerBook, 'of'>;
   /** Refuses what no peer can mend: the charter, as it is here, counts no line of this home. */
   readonly requireWord: () => void;
 }): (alone: boolean) => Promise<void> {
-  const { beliefs, peers, peersOf, requireWord } = parts;
+  const { beliefs, peers, peersOf, peerBook, requireWord } = parts;
   let known = peersOf().length === 0;
   return async (alone) => {
     if (known) return;
@@ -54,7 +56,7 @@ export function askBeforeAppend(parts: {
     if (alone) return peers.beforeAppend({ alone });
     const late = new AbortController();
     const refused = setTimeout(ownLogWaitMs, undefined, { signal: late.signal }).then(() => {
-      throw unreachable(peersOf());
+      throw unreachable(peersOf(), peerBook);
     });
     refused.catch(() => undefined);
     await Promise.race([peers.beforeAppend(), refused]).finally(() => late.abort());
@@ -62,10 +64,14 @@ export function askBeforeAppend(parts: {
   };
 }
 
-function unreachable(peers: readonly string[]): Refusal {
+function unreachable(peers: readonly string[], book: Pick<PeerBook, 'of'>): Refusal {
+  const asked = peers.map((peer) => {
+    const { state, reason } = book.of(peer) ?? {};
+    return reason === undefined ? peer : `${peer}: ${state}, ${reason}`;
+  });
   return new Refusal({
     code: 'PEERS_UNREACHABLE',
-    message: `no peer (${peers.join(', ')}) has said yet what it holds of this host's own log; an append to an old copy of it would fork it`,
+    message: `no peer (${asked.join('; ')}) has said yet what it holds of this host's own log; an append to an old copy of it would fork it`,
     hint: 'when one of them runs again; or, if this home is neither restored nor copied, append now: --offline (memctl, memd), MEMD_OFFLINE=1',
     exit: 5,
   });

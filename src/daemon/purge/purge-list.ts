@@ -86,7 +86,8 @@ async function exportsOf(engine: Engine): Promise<(id: string, op: string) => Li
 export async function purgeWarnings(engine: Engine): Promise<readonly string[]> {
   const { charter } = engine.trust();
   if (charter.purges.size === 0) return [];
-  const hosts = (await standings(engine, statusWaitMs)).filter(({ left, heard }) => !left && heard !== null);
+  const waitMs = engine.daemon ? statusWaitMs : aloneWaitMs;
+  const hosts = (await standings(engine, waitMs)).filter(({ left, heard }) => !left && heard !== null);
   const behind = hosts.filter(({ done }) =>
     [...charter.purges].some(([id, { op }]) => !saysPurged(done?.purges, { id, op })),
   );
@@ -117,6 +118,8 @@ function standingOf(hosts: readonly HostStanding[], id: string, op: string): Sta
 
 /** How long `status` waits for trust sets to be told from their hashes; what it cannot tell then is not known to it. */
 const statusWaitMs = 100;
+/** The same without memd: nobody else waits, and nothing was told from a hash before. */
+const aloneWaitMs = 3_000;
 
 async function standings(engine: Engine, waitMs?: number): Promise<readonly HostStanding[]> {
   await engine.journal.load();

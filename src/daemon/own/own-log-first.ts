@@ -65,14 +65,18 @@ export function askBeforeAppend(parts: {
 }
 
 function unreachable(peers: readonly string[], book: Pick<PeerBook, 'of'>): Refusal {
-  const asked = peers.map((peer) => {
+  const byAnswer = Map.groupBy(peers, (peer) => {
     const { state, reason } = book.of(peer) ?? {};
-    return reason === undefined ? peer : `${peer}: ${state}, ${reason}`;
+    return reason === undefined ? '' : `: ${state}, ${reason}`;
   });
+  const asked = [...byAnswer].map(([answer, who]) => `${who.join(', ')}${answer}`);
+  const allRefused = peers.every((peer) => book.of(peer)?.state === 'refused');
   return new Refusal({
     code: 'PEERS_UNREACHABLE',
     message: `no peer (${asked.join('; ')}) has said yet what it holds of this host's own log; an append to an old copy of it would fork it`,
-    hint: 'when one of them runs again; or, if this home is neither restored nor copied, append now: --offline (memctl, memd), MEMD_OFFLINE=1',
+    hint: allRefused
+      ? 'put right what is refused: docs/errors.md, Peers'
+      : 'when one of them runs again; or, if this home is neither restored nor copied, append now: --offline (memctl, memd), MEMD_OFFLINE=1',
     exit: 5,
   });
 }

@@ -23,9 +23,7 @@ export function takeAppendOptions(command: Command): Command {
       new Option('--sync <N>', 'answer when N peers hold it: --sync is 1, --sync=2, --sync=all').argParser(readPeers),
     )
     .addOption(
-      new Option('--timeout <TIME>', 'how long --sync waits; exit 5 afterwards')
-        .default(undefined, '30s')
-        .argParser(readTimeout),
+      new Option('--timeout <TIME>', 'how long --sync waits, exit 5 afterwards; default: 30s').argParser(readTimeout),
     );
 }
 

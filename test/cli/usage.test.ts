@@ -45,6 +45,24 @@ describe('help', () => {
     expect(wanting).toEqual([]);
   }, 60_000);
 
+  test('the examples of what appends work as they stand, but for ids and files', async () => {
+    const failed: string[] = [];
+    for (const verb of ['assert', 'lesson', 'decide', 'question', 'propose', 'retract']) {
+      const { stdout } = await alpha.ctl(verb, '--help');
+      const [, ...lines] = stdout.slice(stdout.indexOf('\nExamples:')).trimEnd().split('\n');
+      const examples = lines.filter((line) => /^ {2}memctl /.test(line) && !/3fa2b1c0|--sync/.test(line));
+      expect(examples.length).toBeGreaterThan(0);
+      for (const example of examples) {
+        const words = [...example.replace(/ {3,}.*$/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
+          (found) => found[1] ?? found[2] ?? '',
+        );
+        const { code, stderr } = await alpha.ctl(...words.slice(1));
+        if (code !== 0) failed.push(`${example}: ${stderr}`);
+      }
+    }
+    expect(failed).toEqual([]);
+  }, 60_000);
+
   test('memctl alone lists the commands and ends as a usage error', async () => {
     const { code, stdout, stderr } = await alpha.ctl();
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -106,7 +106,9 @@ describe('import of an export', () => {
     // At once: no peer is asked, since none can change it.
     const refused = await other.json(['lesson', 'lesson/three', 'No']);
     expect(refused).toMatchObject({ code: 6, value: { error: { code: 'NOT_ENROLLED' } } });
-    expect((await other.run(['doctor'])).stdout).toMatch(/^WRONG keys: .*delta\n.*fix: memctl import DIR prints the line/m);
+    expect((await other.run(['doctor'])).stdout).toMatch(
+      /^WRONG keys: .*delta\n.*fix: memctl import DIR prints the line/m,
+    );
     const key = join(made.folder, 'config/memd/operator_ed25519');
     expect(await other.run(['host', 'add', request, '--key', key, '--yes'])).toMatchObject({ code: 0 });
     const said = await other.json(['--offline', 'lesson', 'lesson/three', 'Go on']);

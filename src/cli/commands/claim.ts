@@ -39,7 +39,8 @@ const optionTable = {
   value: () =>
     new Option('--value <V>', 'the comparable value; two different values of one subject contradict each other'),
   polarity: () => new Option('--polarity <P>', 'exists (default) or absent').choices(['exists', 'absent']),
-  home: () => new Option('--home-ref <REF>', 'where the fact lives: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
+  home: () =>
+    new Option('--home-ref <REF>', 'where it lives, an assert always: file:PATH#anchor, https://…, git:REPO:PATH@REF'),
   basis: () => new Option('--basis <IDS>', 'ids that this rests on, comma separated'),
   supersedes: () => new Option('--supersedes <IDS>', 'ids that this replaces, comma separated (unique prefixes ≥ 8)'),
   scope: () =>
@@ -80,7 +81,7 @@ const assertVerb: Verb = {
   ],
   examples: [
     'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana',
-    'memctl assert ssh-route/mini "route verified from desk" --value ops@mini --confidence verified',
+    'memctl assert ssh-route/mini "tried from desk" --value ops@mini --home-ref file:infra/FLEET.md --confidence verified',
     'memctl assert endpoint/grafana --value nas:3000 --home-ref file:infra/SERVICES.md#grafana --sync=2 --timeout 1m',
   ],
 };

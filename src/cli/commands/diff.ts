@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { BelievedJson, DiffJson } from '../../daemon/api/api-types.ts';
 import { saying } from '../claim-text.ts';
 import type { Cli } from '../context.ts';
@@ -17,7 +17,7 @@ export function makeCommand(cli: Cli): Command {
   return new Command('diff')
     .description('what a host believed otherwise at two instants, and which event made the difference')
     .requiredOption('--from <TIME>', `the earlier instant: ${timeForms}`, readTime)
-    .option('--to <TIME>', 'the later one', readTime, new Date().toISOString())
+    .addOption(new Option('--to <TIME>', 'the later one').default(new Date().toISOString(), 'now').argParser(readTime))
     .option('--host <H>', 'whose beliefs; default: those of this host')
     .addHelpText(
       'after',

@@ -10,7 +10,10 @@ export function makeCommand(cli: Cli): Command {
     .description('settings that the whole mesh shares')
     .addCommand(showCommand(cli))
     .addCommand(setCommand(cli))
-    .addHelpText('after', '\nExample:\n  memctl policy set index.lines 120');
+    .addHelpText(
+      'after',
+      '\nmemd heeds notify.order and notify.wait (docs/operations.md, Notifications); other names are kept.\nExample:\n  memctl policy set notify.wait 60',
+    );
 }
 
 function showCommand(cli: Cli): Command {
@@ -28,10 +31,13 @@ function showCommand(cli: Cli): Command {
 function setCommand(cli: Cli): Command {
   const command = new Command('set')
     .description('sign a value for the whole mesh')
-    .argument('<key>', 'a name like index.lines')
+    .argument('<key>', 'a name like notify.wait')
     .argument('<value>', 'a whole number, or a line of text');
   return withSigningOptions(command)
-    .addHelpText('after', '\nExample:\n  memctl policy set index.lines 120')
+    .addHelpText(
+      'after',
+      '\nmemd heeds notify.order and notify.wait (docs/operations.md, Notifications); other names are kept.\nExample:\n  memctl policy set notify.wait 60',
+    )
     .action(async (key: string, text: string, options: SigningOptions) => {
       const value = policyValue(text);
       const id = await approveOp(cli, {

@@ -149,7 +149,9 @@ function describeListed(listed: ListedPurgeJson): string[] {
   return [
     `${shortId(id)} ${kind} on ${subject} by host ${host}: ${reason}, purged by ${by} at ${at}, trust op ${shortId(op)}`,
     ...(done ? [] : ['  NOT CARRIED OUT here yet: memctl status']),
-    ...(confirmed.length === 0 ? [] : [`  gone from ${confirmed.map((one) => `${one.host} (as of ${one.at})`).join(', ')}`]),
+    ...(confirmed.length === 0
+      ? []
+      : [`  gone from ${confirmed.map((one) => `${one.host} (as of ${one.at})`).join(', ')}`]),
     ...waiting.map((one) => `  NOT KNOWN TO BE GONE from ${one.host}: ${whyWaiting(one)}`),
     ...leftLine(left),
     ...exportLines(exports),

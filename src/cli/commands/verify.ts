@@ -17,9 +17,9 @@ export function makeCommand(cli: Cli): Command {
       'check stored logs, chain and derived files against each other, or one folder of views by its manifest',
     )
     .option('--deep', 'every object, every signature, the database row by row, every plain copy')
-    .option('--manifest <file>', 'only the views beside this manifest.json: who signed them, when, as of which heads')
-    .option('--mesh <id>', 'with --manifest: the mesh id to go by, instead of the one that this home pins')
-    .option('--trust <file>', 'with --manifest: the trust ops to go by, trust.jsonl of an export')
+    .option('--manifest <FILE>', 'only the views beside this manifest.json: who signed them, when, as of which heads')
+    .option('--mesh <ID>', 'with --manifest: the mesh id to go by, instead of the one that this home pins')
+    .option('--trust <FILE>', 'with --manifest: the trust ops to go by, trust.jsonl of an export')
     .addHelpText(
       'after',
       `

@@ -189,7 +189,9 @@ function invalid(kind: unknown, message: string): Refusal {
   return new Refusal({
     code: 'EVENT_INVALID',
     message,
-    hint: `memctl ${verb} --help shows the fields; nothing was appended`,
+    hint: message.endsWith('home is missing')
+      ? 'a fact names the document where it lives: --home-ref file:PATH#anchor; nothing was appended'
+      : `memctl ${verb} --help shows the fields; nothing was appended`,
     exit: 2,
   });
 }

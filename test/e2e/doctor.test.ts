@@ -79,6 +79,12 @@ test(
       logs: 'alpha:3',
     });
     expect((await world.run(['doctor'])).stdout).toMatch(/\nnothing is wrong\n$/);
+    // A park is for a person to settle, and no fault of this machine.
+    for (const session of ['s1', 's2'])
+      await world.run(['lesson', 'lesson/parked', `said by ${session}`, '--session', session]);
+    const parked = await doctor(world);
+    expect(parked.checks.find(({ name }) => name === 'memd')?.detail).toContain('1 parked, 1 alarm');
+    expect(parked.bad).toEqual([]);
   },
 );
 

@@ -42,7 +42,7 @@ const keys: Check = {
     if (member.sign.text !== sign.publicKey.text || member.ssh.text !== ssh.publicKey.text)
       return wrong(
         `the keys are not those that the charter names for ${host}`,
-        'restore keys/ from a backup of this host',
+        'restore keys/ from a backup of this host; if a signer gave it new ones elsewhere, this home is that host no more: move it aside, memctl host request --host NAME2',
       );
     return fine(`both are those of the charter, closed to others (${sign.publicKey.fingerprint})`);
   },
@@ -141,7 +141,9 @@ const daemon: Check = {
   look: async (room) => {
     const status = await room.daemon();
     if (status === undefined) return fine('it does not run: nothing is fetched or served; memctl works without it');
-    const { alarms, line } = status;
+    const { line } = status;
+    // What claims say of a subject is no fault of this machine: status and parks tell it.
+    const alarms = status.alarms.filter(({ subject }) => subject === undefined);
     if (alarms.length === 0) return fine(line);
     return wrong(
       `${line}; first: ${alarms[0]?.kind} ${alarms[0]?.detail}`,

@@ -1,6 +1,7 @@
 /**
  * One host at work: the home lock, the trust set, its beliefs, its own log, its peers. The daemon keeps one open; a
  * command without a daemon opens one, does its work and closes it. Everything that writes goes through here.
+ * Long because each part is handed the others here, and nowhere else.
  */
 import type { Logger } from 'pino';
 import { appendBatchMax } from '../core/limits.ts';
@@ -40,7 +41,6 @@ import type { PeerBook } from './peers/peer-book.ts';
 import { openPeerKeeper, type PeerKeeper } from './peers/peer-keeper.ts';
 import { createPurger, type Purger } from './purge/purger.ts';
 import { createRecovery, requireOwnWord, type Recovery, type RecoveryOptions } from './own/recover.ts';
-import { requireNotRevoked } from './own/revoked-host.ts';
 import { Refusal } from './refusal.ts';
 import { createTrustIntake, type TrustIntake } from './trust/trust-intake.ts';
 import { readTrustState, type TrustState } from './trust/trust-keeper.ts';
@@ -185,14 +185,9 @@ function assemble(parts: Parts): Engine {
   const { queue, keys, keeper, ...live } = openLive(parts);
   const { trust, beliefs, targets, peers, purger, maintenance, recovery, journal } = live;
   const ownLogKnown = askBeforeAppend({
-    beliefs,
-    peers,
+    ...live,
     peersOf: () => peersOf(trust().charter, identity.host),
-    peerBook: live.peerBook,
-    requireWord: () => {
-      requireNotRevoked(trust().charter, identity.host);
-      requireOwnWord(trust().charter, identity.host, keys());
-    },
+    requireWord: () => requireOwnWord(trust().charter, identity.host, keys()),
   });
   return {
     daemon,

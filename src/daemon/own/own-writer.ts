@@ -28,7 +28,6 @@ import {
 } from './own-log.ts';
 import { Refusal } from '../refusal.ts';
 import { saidBefore, type SaidBefore } from './once.ts';
-import { requireNotRevoked } from './revoked-host.ts';
 import { gateTransactions } from './secret-gate.ts';
 
 /** Lines that are signed together in the bulk path. */
@@ -61,7 +60,6 @@ export function createOwnWriter(options: OwnWriterOptions): OwnWriter {
   return {
     async commit(transactions) {
       const fold = await beliefs.fold();
-      requireNotRevoked(fold.charter, host);
       options.requireWord(fold.charter);
       requireSoundLog(beliefs.book, host);
       requireSoundHeads(beliefs);

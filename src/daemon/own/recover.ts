@@ -24,6 +24,7 @@ import type { LocalFault } from '../engine.ts';
 import type { Machine } from './machine.ts';
 import type { Transaction } from './own-log.ts';
 import { Refusal } from '../refusal.ts';
+import { requireNotRevoked } from './revoked-host.ts';
 
 type Progress = (text: string) => void;
 
@@ -199,9 +200,10 @@ function forkedText({ name, fork, end }: CharterHost): string {
   return `host ${name} signed two lines of seq ${fork}: its log ends at line ${end} on every host until a signer settles it`;
 }
 
-/** Refuses KEYS_REPLACED, HOST_FORKED: a line that cannot count must not look like one that was taken. */
-export function requireOwnWord({ hosts }: Charter, host: string, keys: HostKeys): void {
-  const self = hosts.get(host);
+/** Refuses NOT_ENROLLED, HOST_REVOKED, KEYS_REPLACED, HOST_FORKED: a line that cannot count must not look like one that was taken. */
+export function requireOwnWord(charter: Charter, host: string, keys: HostKeys): void {
+  requireNotRevoked(charter, host);
+  const self = charter.hosts.get(host);
   if (self === undefined)
     throw new Refusal({
       code: 'NOT_ENROLLED',
@@ -209,7 +211,6 @@ export function requireOwnWord({ hosts }: Charter, host: string, keys: HostKeys)
       hint: 'reading works; to write, a signer adds it: memctl host add LINE (memctl import DIR prints the line again); where that is done: memctl fetch',
       exit: 6,
     });
-  if (self.status === 'revoked') return;
   const replaced = keyFault(self, keys, host);
   if (replaced !== undefined)
     throw new Refusal({

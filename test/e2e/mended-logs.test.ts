@@ -101,6 +101,26 @@ describe("the log of another host's", () => {
   });
 });
 
+describe("the journal of another host's, whose branch is damaged", () => {
+  test.each([
+    ['filled with NUL', (file: string) => writeFileSync(file, Buffer.alloc(41))],
+    ['empty', (file: string) => truncateSync(file, 0)],
+  ])('%s: it is told, everything else goes on, and it comes back with the next fetch', async (_, damage) => {
+    restore();
+    const file = join(beta.repository, 'refs/heads/view/alpha');
+    await beta.json('fetch');
+    const before = readFileSync(file, 'utf8');
+    damage(file);
+    await beta.start();
+    expect((await beta.json<Status>('status')).alarms).toMatchObject([{ kind: 'REF_DAMAGED' }]);
+    expect(await beta.json('recall', 'lesson/n1')).toMatchObject({ status: 'served' });
+    expect(await beta.json('fetch')).toMatchObject([{ state: 'up' }]);
+    expect(readFileSync(file, 'utf8')).toHaveLength(before.length);
+    expect((await beta.json<Status>('status')).alarms).toEqual([]);
+    await beta.stop();
+  });
+});
+
 describe('an object that is put back', () => {
   test.each([
     ['a running memd at the next fetch', true],

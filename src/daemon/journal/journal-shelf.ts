@@ -4,7 +4,7 @@ import type { ViewTip } from '../../core/sync/peer.ts';
 import { viewLineHash, type Statement, type ViewLine } from '../../core/view-line.ts';
 import { isDamage, type OperatingError } from '../../store/errors.ts';
 import { readFineLines } from '../../store/logs/fine-journal.ts';
-import { listViews } from '../../store/git/refs.ts';
+import { viewHosts } from '../../store/git/refs.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import type { Home } from '../../store/home/home.ts';
 import { readViewLines, viewCommit } from '../../store/logs/view-journal.ts';
@@ -84,7 +84,7 @@ export function openShelf({ home, host, repository, isEnrolled, onLine }: ShelfO
       if (count === fineLinesRead) break;
     }
     // Those of hosts that the charter does not name now too: once it does, the next line is built on what is here.
-    for (const name of listViews(repository).keys()) await readOne(name);
+    for (const name of viewHosts(repository)) await readOne(name);
     isLoaded = true;
     // Of a mesh without journals somebody hears too that they were read.
     onLine?.(host);

@@ -74,19 +74,22 @@ function fault(code: ObjectFault['code'], oid: string, detail: string): ObjectFa
 
 /** Reads a loose object that is not larger than `bytesMax`; undefined when there is no such file. */
 function readLoose(view: ObjectView, oid: string, bytesMax: number): ReadObject | ObjectFault | undefined {
-  const file = loosePath(view, oid);
-  if (file === undefined) return undefined;
+  let file = '';
   let full: Buffer;
   try {
+    const found = loosePath(view, oid);
+    if (found === undefined) return undefined;
+    file = found;
     const raw = fs.readFileSync(file);
     if (raw.length === 0) return fault('DAMAGED', oid, `${file} is empty`);
     full = inflateSync(raw, { maxOutputLength: bytesMax + headerBytesMax });
   } catch (error) {
     const code = systemCode(error);
-    if (code === 'ENOENT') return undefined;
+    // A folder in its place holds nothing of it; a pack may.
+    if (code === 'ENOENT' || code === 'EISDIR') return undefined;
     if (code === 'ERR_BUFFER_TOO_LARGE') return fault('TOO_LARGE', oid, `more than ${bytesMax} bytes`);
     if (code.startsWith('Z_')) return fault('DAMAGED', oid, `${file} does not decompress (${code})`);
-    throw diskError(error, 'read', file);
+    throw diskError(error, 'read', file === '' ? `object ${oid} in ${view.objectDir}` : file);
   }
   return checkLoose(full, { oid, file, bytesMax });
 }

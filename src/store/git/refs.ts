@@ -48,12 +48,13 @@ function readIfThere(file: string): Buffer | undefined {
     return fs.readFileSync(file);
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw diskError(error, 'read', file);
+    const failure = diskError(error, 'read', file);
+    throw isDamage(failure) ? damaged(file, `cannot be read (${systemCode(error)})`, error) : failure;
   }
 }
 
-function damaged(file: string, reason: string): OperatingError {
-  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: restoreHint });
+function damaged(file: string, reason: string, cause?: unknown): OperatingError {
+  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: restoreHint, cause });
 }
 
 function parseLoose(file: string, bytes: Buffer): string {
@@ -82,7 +83,7 @@ function readPacked(repository: Pick<Repository, 'gitDir'>): Map<string, string>
 
 /**
  * Commit that a branch points at, or null when there is no such branch.
- * Errors: `REF_DAMAGED` (empty, NUL-filled, not a commit id), `DISK_FAILED`.
+ * Errors: `REF_DAMAGED` (empty, NUL-filled, not a commit id, on a bad block), `DISK_FAILED`.
  */
 export function readRef(repository: Pick<Repository, 'gitDir'>, ref: string): string | null {
   const file = refFile(repository, ref);
@@ -91,12 +92,18 @@ export function readRef(repository: Pick<Repository, 'gitDir'>, ref: string): st
   return readPacked(repository).get(ref) ?? null;
 }
 
-/** Commit that the branch of a log names; '' when it names none, or cannot be read. Errors: `DISK_FAILED`. */
+/** In the place of a commit: the branch may name one, and here it cannot be read. */
+export const unreadableCommit = 'unreadable';
+
+/**
+ * Commit that the branch of a log names; '' when it names none, `unreadableCommit` when its file is there and cannot be
+ * read. Errors: `DISK_FAILED`.
+ */
 export function branchCommit(repository: Pick<Repository, 'gitDir'>, host: string): string {
   try {
     return readRef(repository, logRef(host)) ?? '';
   } catch (error) {
-    if (isDamage(error)) return '';
+    if (isDamage(error)) return error.cause === undefined ? '' : unreadableCommit;
     throw error;
   }
 }
@@ -111,7 +118,13 @@ export function listViews(repository: Pick<Repository, 'gitDir'>): Map<string, s
   return listHosts(repository, 'refs/heads/view/');
 }
 
-function listHosts(repository: Pick<Repository, 'gitDir'>, prefix: string): Map<string, string> {
+/** The hosts whose view journal is here, sorted, also where its branch is damaged. Errors: as `readRef`, of `packed-refs`. */
+export function viewHosts(repository: Pick<Repository, 'gitDir'>): readonly string[] {
+  const prefix = 'refs/heads/view/';
+  return namesOf(repository, prefix).map((ref) => ref.slice(prefix.length));
+}
+
+function namesOf(repository: Pick<Repository, 'gitDir'>, prefix: string): readonly string[] {
   const names = new Set(
     [...readPacked(repository).keys()].filter((ref) => ref.startsWith(prefix) && refPattern.test(ref)),
   );
@@ -119,8 +132,12 @@ function listHosts(repository: Pick<Repository, 'gitDir'>, prefix: string): Map<
   for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
     if (refPattern.test(prefix + name)) names.add(prefix + name);
   }
+  return [...names].sort((a, b) => (a < b ? -1 : 1));
+}
+
+function listHosts(repository: Pick<Repository, 'gitDir'>, prefix: string): Map<string, string> {
   const logs = new Map<string, string>();
-  for (const ref of [...names].sort((a, b) => (a < b ? -1 : 1))) {
+  for (const ref of namesOf(repository, prefix)) {
     const oid = readRef(repository, ref);
     if (oid !== null) logs.set(ref.slice(prefix.length), oid);
   }

@@ -46,6 +46,19 @@ async function withBlobs(
   return { repository, oids };
 }
 
+test.each([
+  ['a pack has it: it is read', true, ['ok']],
+  ['nothing has it: it is damaged, as git says', false, ['DAMAGED']],
+])('a folder in the place of a loose object; %s', async (_, packed, expected) => {
+  const { repository, oids } = await withBlobs(['one'], packed);
+  const [oid = ''] = oids;
+  const file = path.join(repository.objectDir, oid.slice(0, 2), oid.slice(2));
+  fs.rmSync(file, { force: true });
+  fs.mkdirSync(file, { recursive: true });
+  const answers = await reading(repository).read(oids, limits);
+  expect(answers.map((answer) => (answer.ok ? 'ok' : answer.code))).toEqual(expected);
+});
+
 describe.each([
   ['loose', false],
   ['packed', true],

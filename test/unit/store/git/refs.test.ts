@@ -5,7 +5,17 @@ import { describe, expect, test } from 'vitest';
 import { childEnvironment } from '../../../../src/store/child.ts';
 import { encodeTree } from '../../../../src/store/git/object-id.ts';
 import { commitObjects } from '../../../../src/store/git/objects.ts';
-import { compareAndSwapRef, listLogs, logRef, readRef, syncRef } from '../../../../src/store/git/refs.ts';
+import {
+  branchCommit,
+  compareAndSwapRef,
+  listLogs,
+  logRef,
+  readRef,
+  syncRef,
+  unreadableCommit,
+  viewBranch,
+  viewHosts,
+} from '../../../../src/store/git/refs.ts';
 import { initRepository, openRepository, type Repository } from '../../../../src/store/git/repository.ts';
 import { realDisk } from '../../../../src/store/disk.ts';
 import { droppingDisk } from '../../../lib/dropping-disk.ts';
@@ -58,6 +68,32 @@ describe('reading a branch', () => {
       }),
     );
     expect(() => listLogs(repository)).toThrow(expect.objectContaining({ code: 'REF_DAMAGED' }));
+  });
+
+  test('a folder in its place is damage like any other: who passes over a damaged branch passes over it too', async () => {
+    const { repository } = await withCommits(1);
+    fs.rmSync(file(repository));
+    fs.mkdirSync(file(repository));
+    expect(() => readRef(repository, logRef('alpha'))).toThrow(expect.objectContaining({ code: 'REF_DAMAGED' }));
+  });
+
+  test('a branch that cannot be read may name anything; one that is overwritten names nothing', async () => {
+    const { repository, oids } = await withCommits(1);
+    expect(branchCommit(repository, 'beta')).toBe('');
+    expect(branchCommit(repository, 'alpha')).toBe(oids[0]);
+    fs.writeFileSync(file(repository), Buffer.alloc(41));
+    expect(branchCommit(repository, 'alpha')).toBe('');
+    fs.rmSync(file(repository));
+    fs.mkdirSync(file(repository));
+    expect(branchCommit(repository, 'alpha')).toBe(unreadableCommit);
+  });
+
+  test('journals are found by their names, also where a branch is damaged', async () => {
+    const { repository, oids } = await withCommits(1);
+    const [next = ''] = oids;
+    await compareAndSwapRef(repository, { ref: viewBranch('beta').ref, expected: null, next });
+    fs.writeFileSync(path.join(repository.gitDir, viewBranch('alpha').ref), '');
+    expect(viewHosts(repository)).toEqual(['alpha', 'beta']);
   });
 
   test('packed refs count, and a loose ref beside them wins', async () => {

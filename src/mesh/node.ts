@@ -137,7 +137,8 @@ export function damagedCopy(node: MeshNode, log: string): DamagedCopy {
       return { branch: '', good: link === undefined ? undefined : { seq: upto, link }, last: undefined };
   }
   const branch = node.damage?.mayHoldMore(log) === true ? branchCommit(node.repository, log) : '';
-  return { branch, good: tip, last: node.damage?.lastOf(log) };
+  const pins = host?.pins ?? [];
+  return { branch, good: tip, last: node.damage?.lastOf(log), pins };
 }
 
 /** The node as the sync machine sees it. */

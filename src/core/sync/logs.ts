@@ -117,11 +117,11 @@ export function takeLog(turn: Turn, peer: string, { log, fetched }: { log: strin
   noteLines(turn, peer, { log, lines: fetched.lines });
   const alarm = alarmOf(peer, log, fetched);
   remember(turn, peer, { log, offered, alarm });
-  const { failure, fault } = fetched;
+  const { failure, fault, vain = false } = fetched;
   chargeFold(turn, log, fetched);
   if (fetched.lines > 0 && alarm === undefined) chargeGood(turn, log, peerOf(turn, peer).cycle?.askedAt ?? turn.at);
   if (fault?.fork !== undefined && peer !== log) chargeFork(turn, peer, log);
-  else if (alarm !== undefined || failure !== undefined)
+  else if (alarm !== undefined || failure !== undefined || vain)
     chargeVain(turn, peer, { waited: failure !== undefined && isDown(failure.code) });
   if (fault?.fork !== undefined) emit(turn, { kind: 'prove-fork', log, lines: fault.fork });
   if (alarm !== undefined) return noteAlarms(turn, peer, [alarm]);

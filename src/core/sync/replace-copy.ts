@@ -12,6 +12,8 @@ export interface DamagedCopy {
   readonly good: SignedLine | undefined;
   /** The last line that this host ever saw of it, and the commit that it saw it in; a link that is not known is undefined. */
   readonly last: { readonly oid: string; readonly seq: number; readonly link: string | undefined } | undefined;
+  /** Lines of which a signer said that they are the log's. */
+  readonly pins?: readonly SignedLine[];
 }
 
 /** What is offered in its place: verified lines from the first one on, and the commits that they came in. */
@@ -26,11 +28,14 @@ export interface WholeCopy {
  * has a commit of which nothing says that all its lines are among these (`unknown`). Undefined when it may. Pure.
  */
 export function whyNotInPlace(
-  { branch, good, last }: DamagedCopy,
+  { branch, good, last, pins = [] }: DamagedCopy,
   offered: WholeCopy,
 ): 'shorter' | 'other' | 'unknown' | undefined {
-  if (offered.lines < heldUpto({ good, last })) return 'shorter';
-  for (const known of [good, last]) {
+  const held = heldUpto({ good, last });
+  if (offered.lines < held) return 'shorter';
+  // Behind all that is known of ours a signer said which branch is the log: ours was another one.
+  const isDecided = pins.some(({ seq, link }) => seq >= held && offered.linkAt(seq) === link);
+  for (const known of isDecided ? [] : [good, last]) {
     if (known?.link !== undefined && known.seq > 0 && offered.linkAt(known.seq) !== known.link) return 'other';
   }
   const isKnown = branch === '' || branch === last?.oid || offered.hasCommit(branch);

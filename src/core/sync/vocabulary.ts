@@ -64,13 +64,15 @@ export interface AdmissionFault {
 
 /**
  * `lines`: how many were admitted. `fault`: why not all, or none. `failure`: the fetch itself did not come to an end.
- * `mismatch`: what came is not more than we hold, though the peer says so.
+ * `mismatch`: what came is not more than we hold, though the peer says so. `vain`: it is good, and cannot take the place of
+ * our damaged copy.
  */
 export interface LogFetched {
   readonly lines: number;
   readonly fault?: AdmissionFault;
   readonly failure?: { readonly code: FetchPackFault; readonly detail: string };
   readonly mismatch?: 'same' | 'shorter';
+  readonly vain?: boolean;
   /** Milliseconds that it took to fold what was admitted. */
   readonly foldMs?: number;
 }

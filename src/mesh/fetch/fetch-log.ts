@@ -202,12 +202,14 @@ async function takeInPlace(
   const { node, log, shared, peer } = fetch;
   const { lines, fault } = taken.admission;
   const copy = damagedCopy(node, log);
-  const known = copy.good?.seq ?? 0;
+  const { good } = copy;
+  // Of another branch than the one that comes nothing stays.
+  const known = good !== undefined && lines[good.seq - 1]?.link === good.link ? good.seq : 0;
   const why = whyNotInPlace(copy, wholeCopy(taken.admission));
   if (why === 'shorter') return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
-  if (why === 'unknown') return { lines: 0 };
+  if (why === 'unknown') return { lines: 0, vain: true };
   const wrong = why === 'other' ? `it has another line than we do` : notThePinned(node, log, lines);
-  if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: known, detail: wrong } };
+  if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: good?.seq ?? 0, detail: wrong } };
   const { kept, clean } = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
   await removePackedFiles(node.repository);

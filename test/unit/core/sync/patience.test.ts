@@ -116,6 +116,13 @@ describe('a peer that costs in vain', () => {
     refuse(bench, 30_000, { lines: 0, failure: { code: 'TIMEOUT', detail: 'silent' } });
     expect(bench.state.peers.get('beta')?.debt.ms).toBe(500);
   });
+
+  test('a whole log that cannot take the place of a damaged copy is not fetched again in every cycle', () => {
+    const bench = syncBench(['beta']);
+    offer(bench);
+    refuse(bench, 3_000, { lines: 0, vain: true });
+    expect(bench.state.peers.get('beta')?.debt.ms).toBe(3_000);
+  });
 });
 
 describe('lines that take long to fold', () => {

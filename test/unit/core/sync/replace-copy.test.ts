@@ -44,6 +44,15 @@ test('lines that a copy holds otherwise keep it out, however long it is', () => 
   expect(whyNotInPlace({ branch: 'c', good: undefined, last: seen(4, 'c') }, other)).toBe('other');
 });
 
+test('a signer who pinned another branch behind all that is known of ours has decided; no earlier pin has', () => {
+  const ours = { branch: 'b', good: line(2, 'other'), last: seen(4, 'b', line(4, 'other').link) };
+  expect(whyNotInPlace(ours, copyOf(9))).toBe('other');
+  expect(whyNotInPlace({ ...ours, pins: [line(3)] }, copyOf(9))).toBe('other');
+  expect(whyNotInPlace({ ...ours, pins: [line(4)] }, copyOf(9))).toBeUndefined();
+  expect(whyNotInPlace({ ...ours, pins: [line(6)] }, copyOf(5))).toBe('other');
+  expect(whyNotInPlace({ ...ours, branch: 'c', pins: [line(6)] }, copyOf(9))).toBe('unknown');
+});
+
 test('a last line that may be lost asks for its number only', () => {
   const last = seen(4, 'b', undefined);
   expect(whyNotInPlace({ branch: 'b', good: line(2), last: { ...last, link: undefined } }, copyOf(4))).toBeUndefined();

@@ -1,7 +1,7 @@
 /** The view journals that are here: chained and signed as their hosts wrote them. */
 import { judgeViewLine, verifyViewLine, type ViewLine } from '../../core/view-line.ts';
 import type { CharterHost } from '../../core/trust/charter.ts';
-import { isOperatingError } from '../../store/errors.ts';
+import { isDamage } from '../../store/errors.ts';
 import type { Repository } from '../../store/git/repository.ts';
 import { readViewLines } from '../../store/logs/view-journal.ts';
 
@@ -25,7 +25,7 @@ export async function viewProblem(
     }
     return later && faultOf(host.name, judgeViewLine(later, { host: host.name, mesh, before: null, keys }));
   } catch (error) {
-    if (!isOperatingError(error)) throw error;
+    if (!isDamage(error)) throw error;
     return error.message;
   }
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { CharterHost } from '../../../src/core/trust/charter.ts';
 import { createLogBook, loadLogs, readVerifiedLog } from '../../../src/daemon/beliefs/log-book.ts';
+import { viewProblem } from '../../../src/daemon/queries/verify-views.ts';
 import { isWhole } from '../../../src/store/git/branch-commits.ts';
-import { logRef, readRef } from '../../../src/store/git/refs.ts';
+import { compareAndSwapRef, logRef, readRef, viewBranch } from '../../../src/store/git/refs.ts';
 import { salvagePack } from '../../../src/store/git/salvage.ts';
 import { openLogWriter } from '../../../src/store/logs/log-writer.ts';
 import { temporaryFolder } from '../../lib/temporary.ts';
@@ -81,6 +82,20 @@ test.each(['rev-list', 'show-index', 'unpack-objects'])(
     await expect(work?.()).rejects.toMatchObject({ code: 'CHILD_FAILED' });
   },
 );
+
+test('a journal that could not be read is not one that is wrong: a repair would put an older one in its place', async () => {
+  const { node, host } = await packedLog();
+  await compareAndSwapRef(node.repository, {
+    ref: viewBranch('beta').ref,
+    expected: null,
+    next: readRef(node.repository, logRef('beta')) ?? '',
+  });
+  withGitThat('kill -KILL $$');
+  const how = { mesh: meshId, deep: false };
+  await expect(viewProblem(node.repository, host, how)).rejects.toMatchObject({ code: 'CHILD_FAILED' });
+  vi.unstubAllEnvs();
+  expect(await viewProblem(node.repository, host, how)).toContain('view beta');
+});
 
 test('a pack that is cut off is damage', async () => {
   const { node, host } = await packedLog();

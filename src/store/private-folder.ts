@@ -5,7 +5,8 @@
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { diskError, systemCode } from './errors.ts';
+import { diskError } from './errors.ts';
+import { isAlive } from './live-process.ts';
 
 export interface PrivateFolder {
   readonly path: string;
@@ -47,15 +48,5 @@ function namesIn(folder: string): readonly string[] {
     return fs.readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-/** A process of another user is there as well. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) !== 'ESRCH';
   }
 }

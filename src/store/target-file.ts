@@ -6,8 +6,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { sha256Hex } from '../crypto/hash.ts';
-import { realDisk, type Disk } from './disk.ts';
+import { realDisk, removeQuietly, type Disk } from './disk.ts';
 import { systemCode } from './errors.ts';
+import { isAlive } from './live-process.ts';
 
 /** How a target stands. `foreign`: somebody wrote or edited it. */
 export type TargetState = 'as written' | 'missing' | 'foreign';
@@ -123,6 +124,7 @@ export async function writeTarget(
 }
 
 async function replaceTarget(file: string, wanted: string, disk: Disk): Promise<TargetOutcome> {
+  removeTorn(file, disk);
   const before = fs.lstatSync(file, { throwIfNoEntry: false });
   const current = currentText(file);
   if (current === wanted) return { state: 'unchanged' };
@@ -130,28 +132,43 @@ async function replaceTarget(file: string, wanted: string, disk: Disk): Promise<
   if (isForeign && keptEdits(file).length >= keptEditsMax) {
     return { state: 'refused', reason: `${keptEditsMax} edits of it wait beside it: import or remove them` };
   }
-  const temporary = path.join(path.dirname(file), `.${path.basename(file)}.memd-${process.pid}`);
-  disk.removeFile(temporary);
-  const descriptor = disk.createFile(
-    temporary,
-    Buffer.from(wanted),
-    before === undefined ? 0o600 : before.mode & 0o777,
-  );
+  const temporary = `${temporaryPrefix(file)}${process.pid}`;
   try {
-    await disk.syncFile(descriptor, temporary);
-  } finally {
-    disk.closeFile(descriptor);
+    const mode = before === undefined ? 0o600 : before.mode & 0o777;
+    const descriptor = disk.createFile(temporary, Buffer.from(wanted), mode);
+    try {
+      await disk.syncFile(descriptor, temporary);
+    } finally {
+      disk.closeFile(descriptor);
+    }
+    if (!isSame(before, fs.lstatSync(file, { throwIfNoEntry: false }))) {
+      disk.removeFile(temporary);
+      return { state: 'refused', reason: 'somebody is writing it right now' };
+    }
+    const keptAs = isForeign ? keep(file, current) : undefined;
+    // The name under which the edit is kept lasts before the file gets another content.
+    if (keptAs !== undefined) await flushKept(disk, keptAs);
+    disk.rename(temporary, file);
+    await disk.syncDirectory(path.dirname(file));
+    return { state: 'written', ...(keptAs === undefined ? {} : { keptAs }) };
+  } catch (error) {
+    removeQuietly(disk, temporary);
+    throw error;
   }
-  if (!isSame(before, fs.lstatSync(file, { throwIfNoEntry: false }))) {
-    disk.removeFile(temporary);
-    return { state: 'refused', reason: 'somebody is writing it right now' };
+}
+
+function temporaryPrefix(file: string): string {
+  return path.join(path.dirname(file), `.${path.basename(file)}.memd-`);
+}
+
+/** What a memd left here that was killed; nobody else ever looks into the folder of a project. */
+function removeTorn(file: string, disk: Disk): void {
+  const prefix = path.basename(temporaryPrefix(file));
+  for (const name of namesIn(path.dirname(file))) {
+    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (!/^[1-9]\d{0,9}$/.test(pid) || (Number(pid) !== process.pid && isAlive(Number(pid)))) continue;
+    removeQuietly(disk, path.join(path.dirname(file), name));
   }
-  const keptAs = isForeign ? keep(file, current) : undefined;
-  // The name under which the edit is kept lasts before the file gets another content.
-  if (keptAs !== undefined) await flushKept(disk, keptAs);
-  disk.rename(temporary, file);
-  await disk.syncDirectory(path.dirname(file));
-  return { state: 'written', ...(keptAs === undefined ? {} : { keptAs }) };
 }
 
 /** A second name for what is there, so that the file is never missing; where the system has none, a copy. */

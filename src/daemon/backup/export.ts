@@ -10,6 +10,7 @@ import { keptOps } from '../../core/trust/set.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
 import { realDisk, syncDirectories } from '../../store/disk.ts';
 import { diskError, systemCode } from '../../store/errors.ts';
+import { isAlive } from '../../store/live-process.ts';
 import type { ExportedJson } from '../api/api-types.ts';
 import type { Identity } from '../identity.ts';
 import { Refusal } from '../refusal.ts';
@@ -82,17 +83,8 @@ function removeTorn(folder: string): void {
   const torn = fs.existsSync(parent) ? fs.readdirSync(parent).filter((name) => name.startsWith(prefix)) : [];
   for (const name of torn) {
     const pid = Number(name.slice(prefix.length));
-    if (!Number.isSafeInteger(pid) || pid <= 0 || (pid !== process.pid && isProcess(pid))) continue;
+    if (!Number.isSafeInteger(pid) || pid <= 0 || (pid !== process.pid && isAlive(pid))) continue;
     fs.rmSync(path.join(parent, name), { recursive: true, force: true });
-  }
-}
-
-function isProcess(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) !== 'ESRCH';
   }
 }
 

@@ -8,6 +8,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { diskError } from '../errors.ts';
+import { isAlive } from '../live-process.ts';
 import { gitsAtWork, holdersOf } from './file-holders.ts';
 import type { HomeLock } from './home-lock.ts';
 
@@ -17,6 +18,8 @@ interface Rule {
   readonly pattern: RegExp;
   readonly deep?: boolean;
   readonly folders?: boolean;
+  /** Written without the home lock, by whoever asks: one whose process runs may be in the middle of it. */
+  readonly lockless?: boolean;
 }
 
 const repositoryRules: readonly Rule[] = [
@@ -39,8 +42,9 @@ const homeRules: readonly Rule[] = [
   {
     folder: '',
     pattern:
-      /^(\.room\.tmp-\d+|(last-heads|purged|exports|maintenance)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
+      /^(\.room\.tmp-\d+|(last-heads|purged|exports|maintenance|peers)\.json\.tmp-\d+|machine\.marker\.tmp-\d+|memd\.lock\.owner\.tmp)$/,
   },
+  { folder: '', pattern: /^(manifest-floor|unlock)\.json\.tmp-\d+$/, lockless: true },
   { folder: 'keys', pattern: /\.tmp-\d+$/, deep: true },
   { folder: 'forks', pattern: /\.tmp-\d+$/ },
   { folder: 'views', pattern: /^\..*\.tmp-\d+$/, deep: true },
@@ -85,9 +89,18 @@ function findIn(folder: string, rule: Rule): string[] {
   return listFolder(folder).flatMap((entry): string[] => {
     const target = path.join(folder, entry.name);
     const below = entry.isDirectory() && rule.deep === true ? findIn(target, rule) : [];
-    const isMeant = entry.isDirectory() === (rule.folders === true) && rule.pattern.test(entry.name);
+    const isMeant =
+      entry.isDirectory() === (rule.folders === true) &&
+      rule.pattern.test(entry.name) &&
+      !(rule.lockless === true && isBeingWritten(entry.name));
     return isMeant ? [...below, target] : below;
   });
+}
+
+/** By a process that runs; this one writes nothing while it sweeps. */
+function isBeingWritten(name: string): boolean {
+  const pid = Number(/\d+$/.exec(name)?.[0]);
+  return pid !== process.pid && isAlive(pid);
 }
 
 /** Entries of a real folder; none when it is missing or a symbolic link. */

@@ -112,6 +112,30 @@ describe('target files: what somebody else wrote', () => {
     expect(readFileSync(file, 'utf8')).toBe('one more\n');
   });
 
+  test('what a killed memd left beside it is removed, what a running one writes is not', async () => {
+    const { folder, file } = place();
+    // No system gives a process the first number; somebody else's names look alike.
+    const names = ['4194305', String(process.pid), String(process.ppid), '0', 'notes'].map(
+      (end) => `.MEMORY.md.memd-${end}`,
+    );
+    for (const name of names) writeFileSync(join(folder, name), 'half of an ind');
+    await write(file, 'one\n');
+    expect(readdirSync(folder).toSorted()).toEqual([...names.slice(2), 'MEMORY.md'].toSorted());
+    writeFileSync(join(folder, names[0] ?? ''), 'half of an ind');
+    expect(await write(file, 'one\n')).toEqual({ state: 'unchanged' });
+    expect(readdirSync(folder)).not.toContain(names[0]);
+  });
+
+  test('a write that fails half way leaves nothing beside it', async () => {
+    const { folder, file } = place();
+    await write(file, 'one\n');
+    const full = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+    const done = await writeTarget(file, { text: 'two\n', closed: [], disk: { ...realDisk, syncFile: full } });
+    expect(done).toEqual({ state: 'refused', reason: 'it cannot be written (ENOSPC)' });
+    expect(readdirSync(folder)).toEqual(['MEMORY.md']);
+    expect(readFileSync(file, 'utf8')).toBe(markedText('one\n'));
+  });
+
   test('an edit while it is being written is not lost', async () => {
     const { file } = place();
     await write(file, 'one\n');

@@ -8,10 +8,15 @@ import { sweepHome } from '../../../../src/store/home/sweep.ts';
 import { testLines } from '../../../lib/store-lines.ts';
 import { temporaryFolder, temporaryHome } from '../../../lib/temporary.ts';
 
+/** No system gives a process this number: Linux has 4 194 304 at most, macOS 99 999. */
+const gone = 4_194_305;
+
 const remains = [
   'keys/host_ed25519.tmp-12',
   'last-heads.json.tmp-12',
   'logs/.alpha.jsonl.tmp-12',
+  `manifest-floor.json.tmp-${gone}`,
+  'peers.json.tmp-12',
   'repo.git/HEAD.lock',
   'repo.git/config.lock',
   'repo.git/config.tmp-12',
@@ -30,6 +35,7 @@ const remains = [
   'repo.git/refs/heads/log/alpha.lock',
   'repo.git/refs/heads/trust.lock',
   'repo.git/refs/memd/bulk-1234',
+  `unlock.json.tmp-${gone}`,
   'views/operator/.INDEX.md.tmp-12',
 ];
 
@@ -68,6 +74,16 @@ describe('start-up sweep', () => {
     sweepHome(lock);
     lock.release();
     expect(fs.existsSync(path.join(outside, 'tmp_obj_precious'))).toBe(true);
+  });
+
+  test('what memctl writes without the lock is left alone while its process runs', () => {
+    const home = temporaryHome();
+    const [left, written] = [gone, process.ppid].map((pid) => path.join(home.dir, `manifest-floor.json.tmp-${pid}`));
+    for (const file of [left, written]) fs.writeFileSync(file ?? '', '');
+    const lock = lockHome(home, { program: 'test', now: new Date(0) });
+    expect(sweepHome(lock)).toEqual([path.basename(left ?? '')]);
+    lock.release();
+    expect(fs.existsSync(written ?? '')).toBe(true);
   });
 
   test('a home without a repository is no error', () => {

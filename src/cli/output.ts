@@ -98,3 +98,10 @@ export function ago(at: string, now: number): string {
 export function shortId(id: string): string {
   return id.slice(0, 12);
 }
+
+/** The last line of each log, as `alpha:42 beta:7`; '' where there is none. Pure. */
+export function headsText(heads: Readonly<Record<string, { readonly seq: number }>>): string {
+  return Object.entries(heads)
+    .map(([log, { seq }]) => `${log}:${seq}`)
+    .join(' ');
+}

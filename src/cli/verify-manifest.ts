@@ -11,7 +11,7 @@ import type { Home } from '../store/home/home.ts';
 import { readManifestFloor, writeManifestFloor } from '../store/notes/manifest-floor.ts';
 import type { Cli } from './context.ts';
 import { currentFolder } from './here.ts';
-import { ago } from './output.ts';
+import { ago, headsText } from './output.ts';
 import { readTextInput } from './read-input.ts';
 
 export interface ManifestOptions {
@@ -42,7 +42,10 @@ async function groundOf(
   if (mesh === undefined || trust === undefined)
     throw usage('--mesh and --trust go together: without them this home says which mesh it is and whom to trust');
   if (!isId(mesh)) throw usage('--mesh takes the 64 hex digits of a mesh id');
-  return { trust: await trustOfOps(await readTextInput(trust), mesh) };
+  const { skipped, ...ground } = await trustOfOps(await readTextInput(trust), mesh);
+  if (skipped > 0)
+    cli.output.note(`note: ${counted(skipped, 'line')} of ${trust} left out: no trust op, or one that cannot count`);
+  return { trust: ground };
 }
 
 interface Kept {
@@ -68,13 +71,13 @@ async function keep(cli: Cli, { home, floor, trust }: Kept): Promise<void> {
 
 function describe(report: ManifestReport, now: number): readonly string[] {
   const { ok, host, at, audience, root, cosigned, heads, files, problems } = report;
-  const said = Object.entries(heads).map(([log, { seq }]) => `${log}:${seq}`);
+  const said = headsText(heads);
   const shown =
     host === null || at === null || root === null
       ? []
       : [
           `signed by ${host}, ${ago(at, now)} (${at})${audience === null ? '' : `, audience ${audience}`}`,
-          `as of heads ${said.join(' ')}, root ${root.slice(0, 12)}`,
+          `as of ${said === '' ? 'no lines yet' : `heads ${said}`}, root ${root.slice(0, 12)}`,
           `cosigned by ${cosigned.length === 0 ? 'nobody yet' : cosigned.join(', ')}`,
         ];
   return [

@@ -15,6 +15,7 @@ export function requireIdText(given: string): void {
   throw new Refusal({
     code: 'BAD_REQUEST',
     message: `an id is 8 to 64 hex digits, not ${JSON.stringify(given.slice(0, 80))}`,
+    hint: 'memctl log SUBJECT shows ids',
     exit: 2,
   });
 }

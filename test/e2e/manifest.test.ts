@@ -83,8 +83,17 @@ describe('a manifest', { timeout: 120_000 }, () => {
     const out = join(bench.folder(), 'export');
     await alpha.json('export', out);
     const stranger = await bench.lay('stranger');
-    const trust = ['--mesh', mesh, '--trust', join(out, 'trust.jsonl')];
-    expect(await check(stranger, copy, trust)).toMatchObject({ code: 0, report: { ok: true, host: 'beta' } });
+    const file = join(out, 'trust.jsonl');
+    const trust = ['--mesh', mesh, '--trust', file];
+    expect(await check(stranger, copy, trust)).toMatchObject({
+      code: 0,
+      stderr: '',
+      report: { ok: true, host: 'beta' },
+    });
+    const [first = '', ...rest] = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, [first, '{}', ...rest, 'not an op', first].join('\n'));
+    const { code, stderr } = await check(stranger, copy, trust);
+    expect([code, stderr]).toEqual([0, `note: 2 lines of ${file} left out: no trust op, or one that cannot count\n`]);
     expect((await stranger.refused(2, ['verify', '--manifest', copy, '--mesh', mesh])).code).toBe('BAD_REQUEST');
     expect((await stranger.refused(1, ['verify', '--manifest', copy])).code).toBe('HOME_MISSING');
   });
@@ -138,10 +147,16 @@ describe('a manifest', { timeout: 120_000 }, () => {
     await alpha.start();
   });
 
-  test('of another mesh is refused', async () => {
+  test('of another mesh is refused; one of a mesh that has said nothing yet says so', async () => {
     const [alpha] = hosts;
     const other = await bench.lay('other');
     await other.json('init', '--host', 'other');
+    await other.json('index');
+    const own = await other.run(['verify', '--manifest', join(viewsOf(other), manifestName)]);
+    expect(own.stdout).toContain('\nas of no lines yet, root ');
+    expect((await other.run(['export', join(bench.folder(), 'nothing-said')])).stdout).toContain(
+      '  heads none: there are no lines yet\n',
+    );
     expect(await check(other, copyOf(alpha))).toMatchObject({ code: 4, codes: ['MANIFEST_MESH'] });
   });
 
@@ -187,6 +202,10 @@ describe('a manifest', { timeout: 120_000 }, () => {
     const { code, codes, report } = await check(beta, before);
     expect([code, codes]).toEqual([4, ['MANIFEST_TRUST']]);
     expect(report.problems[0]?.message).toContain('has grown since');
+    expect(report.problems[0]?.hint).toContain('memctl fetch on alpha');
+    expect((await check(alpha, before)).report.problems[0]?.hint).toContain(
+      'memctl index writes the views of this host',
+    );
     for (const host of hosts) expect(await check(host)).toMatchObject({ code: 0, report: { host: host.name } });
     expect((await alpha.json<{ ok: boolean }>('verify', '--deep')).ok).toBe(true);
   });

@@ -8,6 +8,7 @@ import { isOperatingError } from '../../store/errors.ts';
 import { noteExport, type ExportNote } from '../../store/notes/export-note.ts';
 import { openHome } from '../../store/home/home.ts';
 import type { Cli } from '../context.ts';
+import { headsText } from '../output.ts';
 import { currentFolder } from '../here.ts';
 import { terminalJson } from '../terminal-text.ts';
 
@@ -68,9 +69,7 @@ function describe({ dir, mesh, root, heads, files, problems }: ExportedJson): st
   return [
     `exported to ${dir}: ${files} files`,
     `  mesh ${mesh}`,
-    `  heads ${Object.entries(heads)
-      .map(([host, { seq }]) => `${host}:${seq}`)
-      .join(' ')}`,
+    `  heads ${headsText(heads) || 'none: there are no lines yet'}`,
     `  root ${root}`,
     ...problems.map((problem) => `PROBLEM ${problem}`),
     '  keys are not in it: keep a copy of keys/ of the home apart',

@@ -3,7 +3,7 @@ import { describeError } from '../../daemon/describe-error.ts';
 import type { PeerJson, StatusJson } from '../../daemon/api/api-types.ts';
 import { counted } from '../../daemon/counted.ts';
 import type { Cli } from '../context.ts';
-import { ago } from '../output.ts';
+import { ago, headsText } from '../output.ts';
 
 /** status: the one line, then what stands behind it. */
 export function makeCommand(cli: Cli): Command {
@@ -22,14 +22,13 @@ export function makeCommand(cli: Cli): Command {
 
 /** The one line, then what stands behind it. Pure. */
 export function describeStatus(status: StatusJson, now: number): string[] {
-  const heads = Object.entries(status.heads).map(([host, { seq }]) => `${host}:${seq}`);
   const counts = Object.entries(status.counts).map(([what, count]) =>
     what.endsWith('s') ? counted(count, what.slice(0, -1)) : `${count} ${what}`,
   );
   return [
     status.line,
     `  mesh ${status.mesh}`,
-    `  host ${status.host}, heads ${heads.join(' ') || 'none'}`,
+    `  host ${status.host}, heads ${headsText(status.heads) || 'none'}`,
     `  root ${status.root}`,
     `  ${counts.join(', ')}`,
     ...ownLine(status, now),

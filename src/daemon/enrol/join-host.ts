@@ -62,7 +62,7 @@ export async function joinHost(options: { home: string; url: string; mesh: strin
 /** Behind a plain sshd it is that which does not know the key; what it takes stands in the fault itself. */
 function hintOf(code: JoinFaultCode, url: string): string {
   const sshd = isBehindSshd(url) && sshdHints[code];
-  return (sshd || hints[code]) ?? 'memctl host --help';
+  return (sshd || hints[code]) ?? 'memctl join --help';
 }
 
 const sshdHints: Readonly<Partial<Record<JoinFaultCode, string>>> = {
@@ -82,4 +82,6 @@ const hints: Readonly<Record<string, string>> = {
   UNREACHABLE: 'is memd running there, and does its ssh port let this machine in?',
   TIMEOUT: 'is memd running there, and does its ssh port let this machine in?',
   REFUSED_KEY: 'on an enrolled host: memctl host add LINE, with the line that memctl host request prints here',
+  CLOSED: 'try again; the log of memd there says why it hung up (TOO_MANY_CONNECTIONS: strangers crowd its port)',
+  BUSY: 'try again in a while',
 };

@@ -28,19 +28,20 @@ export async function trustOfHome(dir: string): Promise<{ readonly home: Home; r
   requireGenesis(state, mesh);
   const { charter, hash, filesEver } = state;
   const isEarlier = async (other: string): Promise<boolean> => (await trustAt(repository, state, other)) !== undefined;
-  return { home, trust: { meshId: mesh, charter, hash, ops: filesEver, isEarlier } };
+  return { home, trust: { meshId: mesh, host, charter, hash, ops: filesEver, isEarlier } };
 }
 
-/** Of the ops in `text`, one a line, as `memctl export` writes them. Refuses INPUT_UNREADABLE: they are not of that mesh. */
-export async function trustOfOps(text: string, meshId: string): Promise<ManifestTrust> {
-  const ops = text
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap((line) => {
-      const op = parseTrustOp(line);
-      return op.ok ? [op.value] : [];
-    });
-  const { set } = addOps(emptyTrustSet(meshId), ops, '', await checkOpsAhead(ops));
+/**
+ * Of the ops in `text`, one a line, as `memctl export` writes them. `skipped`: lines that hold none, or one that does
+ * not count among the others: not rightly signed, or its ancestors are missing. Refuses INPUT_UNREADABLE: they are not of that mesh.
+ */
+export async function trustOfOps(text: string, meshId: string): Promise<ManifestTrust & { readonly skipped: number }> {
+  const lines = text.split('\n').filter((line) => line !== '');
+  const ops = lines.flatMap((line) => {
+    const op = parseTrustOp(line);
+    return op.ok ? [op.value] : [];
+  });
+  const { set, dropped, pending } = addOps(emptyTrustSet(meshId), ops, '', await checkOpsAhead(ops));
   if (!set.held.has(meshId))
     throw new Refusal({
       code: 'INPUT_UNREADABLE',
@@ -49,5 +50,6 @@ export async function trustOfOps(text: string, meshId: string): Promise<Manifest
       exit: 2,
     });
   const charter: Charter = charterOf(set);
-  return { meshId, charter, hash: trustHash(set), ops: set.held.size };
+  const skipped = lines.length - ops.length + dropped.length + pending.length;
+  return { meshId, charter, hash: trustHash(set), ops: set.held.size, skipped };
 }

@@ -21,6 +21,8 @@ import { hashFiles, readManifestFile } from '../../store/manifest-files.ts';
 export interface ManifestTrust extends TrustNow {
   /** The mesh id that was pinned. */
   readonly meshId: string;
+  /** The host that looks; undefined where there is no home. */
+  readonly host?: string;
   /** True when another trust hash names a set that this one has grown from; undefined: that cannot be told here. */
   readonly isEarlier?: (hash: string) => Promise<boolean>;
 }
@@ -143,7 +145,10 @@ async function withHint(
     return {
       code,
       message: `${message}, which has grown since`,
-      hint: `memctl fetch on ${line.host}, then again: ${line.host} has not heard of all of it`,
+      hint:
+        line.host === trust.host
+          ? 'memctl index writes the views of this host again; a copy of before stays refused'
+          : `memctl fetch on ${line.host}, then again: ${line.host} has not heard of all of it`,
     };
   return { code, message, hint: hints[code] };
 }

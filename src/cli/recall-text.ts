@@ -87,7 +87,7 @@ function notFound({ subject, claims = [], elsewhere = [] }: RecalledJson): strin
   if (first !== undefined) {
     return `NOT FOUND: ${subject} is known only in scope ${elsewhere.join(', ')}: memctl recall ${subject} --scope ${first}`;
   }
-  if (claims.length === 0) return `NOT FOUND: nothing is known about ${subject}`;
+  if (claims.length === 0) return `NOT FOUND: nothing is known about ${subject}; memctl search WORDS finds subjects`;
   return `NOT FOUND: nothing is claimed about ${subject}; what else was said: memctl log ${subject}`;
 }
 

@@ -53,6 +53,16 @@ test('export: exact lines, trust ops and a manifest, beside a running memd', { t
   expect(readFileSync(join(folder, 'manifest.json'), 'utf8')).not.toContain('PRIVATE');
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'export: a place where no folder can be made is refused at once (on Linux: /proc)',
+  { timeout: 60_000 },
+  async () => {
+    const made = await world();
+    const { code, value } = await made.json(['export', '/proc/memctl-export']);
+    expect([code, (value['error'] as Json)['code']]).toEqual([1, 'DISK_FAILED']);
+  },
+);
+
 test('export: a folder in use is refused and not touched; an empty one is taken', { timeout: 60_000 }, async () => {
   const made = await world();
   const at = (name: string): string => join(made.work, name);

@@ -74,6 +74,7 @@ function secondsOf(text: string): number {
   throw new Refusal({
     code: 'BAD_REQUEST',
     message: `--for ${text.slice(0, 40)} is no time like 30m or 8h, at most 24h`,
+    hint: 'memctl unlock --for 8h',
     exit: 2,
   });
 }

@@ -276,6 +276,7 @@ export async function handleRequest(
     throw new Refusal({
       code: 'BAD_REQUEST',
       message: `${method}: ${firstIssue(checked.error)}`,
+      hint: 'memctl COMMAND --help says what it takes',
       exit: 2,
     });
   }

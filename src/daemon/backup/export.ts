@@ -8,7 +8,7 @@ import { readState } from '../../core/fold/fold.ts';
 import { rulesVersion } from '../../core/fold/state.ts';
 import { keptOps } from '../../core/trust/set.ts';
 import { sha256Hex } from '../../crypto/hash.ts';
-import { realDisk, syncDirectories } from '../../store/disk.ts';
+import { makeDirectories, realDisk, syncDirectories } from '../../store/disk.ts';
 import { diskError, systemCode } from '../../store/errors.ts';
 import { isAlive } from '../../store/live-process.ts';
 import type { ExportedJson } from '../api/api-types.ts';
@@ -63,9 +63,11 @@ export async function writeExport(snapshot: OwnSnapshot, { folder, at }: ExportO
   const temporary = `${folder}.tmp-${process.pid}`;
   try {
     removeTorn(folder);
-    fs.mkdirSync(path.join(temporary, 'logs'), { recursive: true, mode: 0o700 });
+    const touched = new Set<string>();
+    // mkdir of Node with `recursive` never ends where the system says of a new name in a folder that it is not there: /proc.
+    makeDirectories(realDisk, { root: path.parse(folder).root, directory: path.join(temporary, 'logs'), touched });
     const manifest = await writeFiles(snapshot, temporary, at);
-    await syncDirectories(realDisk, [path.join(temporary, 'logs'), temporary]);
+    await syncDirectories(realDisk, [path.join(temporary, 'logs'), ...touched]);
     fs.renameSync(temporary, folder);
     await syncDirectories(realDisk, [path.dirname(folder)]);
     const { mesh, root, heads, files, problems } = manifest;

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { appendBatchMax } from '../core/limits.ts';
 import type { Charter } from '../core/trust/charter.ts';
-import { peersOf } from '../mesh/node.ts';
+import { isPeerOf, peersOf } from '../mesh/node.ts';
 import { createObjectGate, type ObjectGate } from '../mesh/object-gate.ts';
 import type { Peers } from '../mesh/peers.ts';
 import { openRepository, prepareRepository, type Repository } from '../store/git/repository.ts';
@@ -270,7 +270,7 @@ function openLive(parts: Parts): Live {
   const beliefs = openBeliefs({ home, host, repository, daemon, log, progress, trust, viewTip, ownWord, manifests });
   const shown = parts.readOnly === undefined ? (config?.targets ?? []) : [];
   const targets = openTargets({ targets: shown, home: home.dir, beliefs, daemon, log });
-  const keeper = openPeerKeeper(home, (name) => peersOf(current.charter, host).includes(name), log);
+  const keeper = openPeerKeeper(home, (name) => isPeerOf(current.charter, { self: host, name }), log);
   const { peerBook } = keeper;
   const addressesOf = addressBook({ config, peerBook, charter: () => current.charter });
   const requireWhole = (): void => {

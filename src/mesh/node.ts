@@ -119,8 +119,17 @@ export interface MeshNode {
  * Hosts that this one talks to: those of the charter that were not revoked. A host that was itself goes on asking: it is
  * told why, and hears of it when the revocation falls. Pure.
  */
-export function peersOf({ hosts }: Pick<Charter, 'hosts'>, self: string): readonly string[] {
-  return [...hosts.values()].flatMap(({ name, status }) => (name === self || status === 'revoked' ? [] : name));
+export function peersOf(charter: Pick<Charter, 'hosts'>, self: string): readonly string[] {
+  return [...charter.hosts.keys()].filter((name) => isPeerOf(charter, { self, name }));
+}
+
+/** Whether `peersOf` names a host, without going through all of them. Pure. */
+export function isPeerOf(
+  { hosts }: Pick<Charter, 'hosts'>,
+  { self, name }: { readonly self: string; readonly name: string },
+): boolean {
+  const host = hosts.get(name);
+  return host !== undefined && name !== self && host.status !== 'revoked';
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   trustSshsigBytesMax,
   viewHostsMax,
 } from '../../core/limits.ts';
-import { peersOf } from '../../mesh/node.ts';
+import { isPeerOf } from '../../mesh/node.ts';
 import { isOperatingError } from '../../store/errors.ts';
 import type { Answer, Method, Params } from './api-types.ts';
 import type { Engine } from '../engine.ts';
@@ -314,7 +314,7 @@ function requireHost(engine: Engine, of: string): void {
 }
 
 async function fetchPeers(engine: Engine, { peer }: Params<'fetch'>): Promise<Answer<'fetch'>> {
-  if (peer !== undefined && !peersOf(engine.charter(), engine.identity.host).includes(peer)) {
+  if (peer !== undefined && !isPeerOf(engine.charter(), { self: engine.identity.host, name: peer })) {
     const revoked = engine.charter().hosts.get(peer)?.status === 'revoked';
     throw new Refusal({
       code: 'PEER_UNKNOWN',

@@ -77,10 +77,9 @@ export function createPeerBook(
   const said = new Map<string, Heads>();
   const proven = new Map<string, SignedLine>();
   const places = placesIn(remembered);
-  const forgetOthers = (): void => {
-    for (const known of [peers, said, proven, places])
-      for (const host of known.keys()) if (!isEnrolled(host)) known.delete(host);
-  };
+  const all = [peers, said, proven, places];
+  const forgetUnlessEnrolled = (host: string): void => forgetAmong(all, [host], isEnrolled);
+  const forgetOthers = (): void => all.forEach((known) => forgetAmong([known], known.keys(), isEnrolled));
   const hints = (host: string): readonly string[] =>
     hintsOf(host, said.get(host) ?? peers.get(host)?.heads, places.get(host));
   return {
@@ -95,7 +94,7 @@ export function createPeerBook(
       return [...proven].map(([peer, line]) => ({ peer, line }));
     },
     said(peer) {
-      forgetOthers();
+      forgetUnlessEnrolled(peer);
       return said.get(peer) ?? peers.get(peer)?.heads;
     },
     holds(peer, seq) {
@@ -107,7 +106,7 @@ export function createPeerBook(
       return new Map([...peers].map(([host, health]) => [host, memoryOf(health, hints(host)[0])]));
     },
     of(peer) {
-      forgetOthers();
+      forgetUnlessEnrolled(peer);
       return peers.get(peer);
     },
     note(outcome, now) {
@@ -131,7 +130,7 @@ export function createPeerBook(
     },
     reachedAt: (host, reached) => void places.set(host, { ...places.get(host), reached }),
     hints(host) {
-      forgetOthers();
+      forgetUnlessEnrolled(host);
       return hints(host);
     },
     relayed(host) {
@@ -140,6 +139,15 @@ export function createPeerBook(
       return addressesIn(told).slice(0, relayedAddressesMax);
     },
   };
+}
+
+/** What is asked about one host goes through no other: all of them are asked for one after the other. */
+function forgetAmong(
+  all: readonly Map<string, unknown>[],
+  hosts: Iterable<string>,
+  isEnrolled: (host: string) => boolean,
+): void {
+  for (const host of hosts) if (!isEnrolled(host)) for (const known of all) known.delete(host);
 }
 
 function placesIn(remembered: ReadonlyMap<string, RememberedPeer>): Map<string, Places> {

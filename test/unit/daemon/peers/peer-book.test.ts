@@ -97,3 +97,19 @@ test('where a host was is still known after a restart, and is tried first', () =
   later.heard('beta', heads('beta', { beta: 'ssh://10.0.0.2:7422' }));
   expect(later.hints('beta')).toEqual(['ssh://10.0.0.7:7422', 'ssh://10.0.0.2:7422']);
 });
+
+test('what is asked of each of 200 hosts looks up that host alone', () => {
+  const names = Array.from({ length: 200 }, (_, number) => `host-${number}`);
+  let looks = 0;
+  const book = createPeerBook((host) => {
+    looks += 1;
+    return host !== 'gone';
+  });
+  for (const name of [...names, 'gone']) {
+    book.heard(name, heads(name, { [name]: 'ssh://10.0.0.2:7422' }));
+    book.note(up(name, heads(name, {})), 'now');
+  }
+  for (const name of names) expect([book.of(name), book.said(name), book.hints(name)]).not.toContain(undefined);
+  expect(looks).toBe(3 * names.length);
+  expect([book.of('gone'), book.said('gone'), book.hints('gone')]).toEqual([undefined, undefined, []]);
+});

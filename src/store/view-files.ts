@@ -9,7 +9,7 @@ import { sha256Hex } from '../crypto/hash.ts';
 import { parsePlainJson } from '../crypto/plain-json.ts';
 import { assert } from '../crypto/result.ts';
 import { realDisk, removeQuietly, type Disk } from './disk.ts';
-import { diskError } from './errors.ts';
+import { diskError, systemCode } from './errors.ts';
 import type { Home } from './home/home.ts';
 import { openFolder, readPlainFile } from './safe-folder.ts';
 
@@ -60,13 +60,13 @@ export async function writeViewFiles(
     const folder = openFolder(home.dir, ['views', audience]);
     const hashes = readHashes(folder);
     const edited: { name: string; keptAs: string }[] = [];
-    const changed: { name: string; data: Buffer; hash: string }[] = [];
+    const changed: Changed[] = [];
     for (const [name, text] of files) {
       assert(namePattern.test(name), 'a view file has a plain name');
       const data = Buffer.from(text);
       const plan = planFile(folder, { name, hash: sha256Hex(data), known: hashes[name] ?? [] });
       if (plan.keptAs !== undefined) edited.push({ name, keptAs: plan.keptAs });
-      if (plan.write) changed.push({ name, data, hash: sha256Hex(data) });
+      if (plan.write) changed.push({ name, data, hash: sha256Hex(data), before: plan.before });
     }
     if (changed.length > 0) await writeChanged(disk, { folder, changed, hashes });
     return { written: changed.map((file) => file.name), edited };
@@ -75,31 +75,50 @@ export async function writeViewFiles(
   }
 }
 
-/** Whether a file must be written; a hand edit is first moved aside under a name made of its own content. */
+interface Changed {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly hash: string;
+  /** Hash of what memd wrote there before and is there still. */
+  readonly before: string | undefined;
+}
+
+/** Whether a file must be written; a hand edit is first kept beside it under a name made of its own content. */
 function planFile(
   folder: string,
   file: { name: string; hash: string; known: readonly string[] },
-): { write: boolean; keptAs?: string } {
+): { write: boolean; before?: string; keptAs?: string } {
   const target = path.join(folder, file.name);
   const current = readPlainFile(target);
   if (current === undefined) return { write: true };
-  const hash = sha256Hex(current);
-  if (hash === file.hash) return { write: !file.known.includes(hash) };
-  if (file.known.length === 0 || file.known.includes(hash)) return { write: true };
-  const keptAs = path.join(folder, `${file.name}.edited-${hash.slice(0, 8)}`);
-  fs.renameSync(target, keptAs);
+  const before = sha256Hex(current);
+  if (before === file.hash) return { write: !file.known.includes(before), before };
+  if (file.known.length === 0 || file.known.includes(before)) return { write: true, before };
+  const keptAs = path.join(folder, `${file.name}.edited-${before.slice(0, 8)}`);
+  keep(target, keptAs);
   return { write: true, keptAs };
+}
+
+/** A second name, so that the file is never missing, however long the disk stays full; where the system has none, the only one. */
+function keep(target: string, keptAs: string): void {
+  try {
+    fs.linkSync(target, keptAs);
+  } catch (error) {
+    // Kept by an earlier try that could not write what comes in its place.
+    if (systemCode(error) !== 'EEXIST') fs.renameSync(target, keptAs);
+  }
 }
 
 async function writeChanged(
   disk: Disk,
-  work: { folder: string; changed: readonly { name: string; data: Buffer; hash: string }[]; hashes: Hashes },
+  work: { folder: string; changed: readonly Changed[]; hashes: Hashes },
 ): Promise<void> {
   const { folder, changed, hashes } = work;
   const during: Hashes = { ...hashes };
   const after: Hashes = { ...hashes };
-  for (const { name, hash } of changed) {
-    during[name] = [...(hashes[name] ?? []).slice(-1), hash];
+  for (const { name, hash, before } of changed) {
+    // What is there, not what was to be there: of several writings that failed, each would else push out the one that did not.
+    during[name] = before === undefined ? [hash] : [before, hash];
     after[name] = [hash];
   }
   await replaceByRename(disk, [{ target: path.join(folder, memory), data: Buffer.from(JSON.stringify(during)) }]);

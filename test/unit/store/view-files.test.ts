@@ -93,6 +93,40 @@ describe('view files', () => {
       await expect(write(home, { [name]: 'x' })).rejects.toThrow('plain name');
   });
 
+  test('writings that fail again and again, each of another text, are no hand edit and leave the file as it was', async () => {
+    const home = temporaryHome();
+    await write(home, { 'INDEX.md': 'old\n', 'STALE.md': 'old\n' });
+    // No room for a view, but for the small file that remembers what is written.
+    const syncFile = (descriptor: number, name: string): Promise<void> =>
+      name.includes('.md.') ? Promise.reject(new Error('full')) : realDisk.syncFile(descriptor, name);
+    for (const text of ['one\n', 'two\n', 'three\n']) {
+      const given = { audience: 'operator', files: files({ 'INDEX.md': text, 'STALE.md': text }) };
+      await expect(writeViewFiles(home, { ...given, disk: { ...realDisk, syncFile } })).rejects.toThrow('operator');
+      expect(viewFileState(home, 'operator', 'INDEX.md')).toBe('as written');
+    }
+    expect((await write(home, { 'INDEX.md': 'four\n', 'STALE.md': 'four\n' })).edited).toEqual([]);
+    expect(fs.readdirSync(path.join(home.views, 'operator')).toSorted()).toEqual([
+      '.written.json',
+      'INDEX.md',
+      'STALE.md',
+    ]);
+  });
+
+  test('an edited file stays where it is until there is room for what comes in its place', async () => {
+    const home = temporaryHome();
+    await write(home, { 'INDEX.md': 'old\n' });
+    fs.writeFileSync(at(home, 'INDEX.md'), 'mine\n');
+    const full = { ...realDisk, syncFile: () => Promise.reject(new Error('full')) };
+    for (let time = 0; time < 2; time += 1) {
+      const given = { audience: 'operator', files: files({ 'INDEX.md': 'new\n' }), disk: full };
+      await expect(writeViewFiles(home, given)).rejects.toThrow('operator');
+      expect(fs.readFileSync(at(home, 'INDEX.md'), 'utf8')).toBe('mine\n');
+    }
+    const { edited } = await write(home, { 'INDEX.md': 'new\n' });
+    expect(edited.map(({ keptAs }) => fs.readFileSync(keptAs, 'utf8'))).toEqual(['mine\n']);
+    expect(fs.readFileSync(at(home, 'INDEX.md'), 'utf8')).toBe('new\n');
+  });
+
   test('a crash at any step leaves whole files, and is not taken for a hand edit', async () => {
     for (let step = 0; step < 40; step += 1) {
       const home = temporaryHome();

@@ -5,6 +5,7 @@ import { socketAddress } from '../store/home/home.ts';
 import { serveApi, type ApiServer } from './api/api-server.ts';
 import type { Config } from './config/config.ts';
 import { defaultSync } from './config/config-file.ts';
+import { onSchedule } from './cron-schedule.ts';
 import { describeError } from './describe-error.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { logOutput } from './log-output.ts';
@@ -177,8 +178,9 @@ function keepSchedule(
     notifying.look();
     noteClocks();
   };
-  const task = cron.schedule(schedule, cycle, { maxRandomDelay: syncJitterMs });
-  setImmediate(() => void cycle());
+  const work = (): void => void cycle().catch((error: unknown) => log.error({ err: error }, 'a sync cycle failed'));
+  const task = onSchedule(schedule, { work, spreadMs: syncJitterMs });
+  setImmediate(work);
   return async () => task.stop();
 }
 

@@ -3,6 +3,7 @@ import cron from 'node-cron';
 import { maintainAfterStartMs } from '../../core/limits.ts';
 import type { Config } from '../config/config-file.ts';
 import { defaultMaintenance } from '../config/config-file.ts';
+import { onSchedule } from '../cron-schedule.ts';
 import type { Engine } from '../engine.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -28,7 +29,7 @@ export function maintenanceSchedule(config: Config | undefined): string {
 }
 
 export function keepMaintained({ maintenance }: Pick<Engine, 'maintenance'>, schedule: string): MaintenanceSchedule {
-  const task = cron.schedule(schedule, () => maintenance.scheduled(), { maxRandomDelay: spreadMs });
+  const task = onSchedule(schedule, { work: () => void maintenance.scheduled(), spreadMs });
   let soon: NodeJS.Timeout | undefined;
   const runSoon = (): void => {
     clearTimeout(soon);
@@ -39,7 +40,7 @@ export function keepMaintained({ maintenance }: Pick<Engine, 'maintenance'>, sch
     awake: runSoon,
     async close() {
       clearTimeout(soon);
-      await task.stop();
+      task.stop();
     },
   };
 }

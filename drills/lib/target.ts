@@ -21,8 +21,8 @@ export interface Target {
   readonly name: 'memd' | 'writer';
   readonly host: string;
   readonly home: string;
-  /** Starts it and waits until it serves. */
-  start(): Promise<RunningTarget>;
+  /** Starts it and waits until it serves. `onSpawned`: told of the process before that. */
+  start(onSpawned?: (pid: number) => void): Promise<RunningTarget>;
   meshId(): string;
   /** Opens a copy of the home as a new process would and checks it; says what is wrong, or undefined. */
   verify(home: string): string | undefined;
@@ -46,7 +46,7 @@ function writerTarget(context: DrillContext, home: string): Target {
     home,
     meshId: () => writerMeshId,
     verify: () => undefined,
-    start: () => startTarget(context, { command: process.execPath, args, home, env: {} }),
+    start: (onSpawned) => startTarget(context, { command: process.execPath, args, home, env: {} }, onSpawned),
   };
 }
 
@@ -77,16 +77,18 @@ function memdTarget(context: DrillContext, place: { home: string; folder: string
         return error instanceof Error ? error.message : String(error);
       }
     },
-    start: () => startTarget(context, { command: process.execPath, args, home, env }),
+    start: (onSpawned) => startTarget(context, { command: process.execPath, args, home, env }, onSpawned),
   };
 }
 
 async function startTarget(
   context: DrillContext,
   request: { command: string; args: readonly string[]; home: string; env: Readonly<Record<string, string>> },
+  onSpawned: (pid: number) => void = () => undefined,
 ): Promise<RunningTarget> {
   const { command, args, home, env } = request;
   const started = context.start({ command, args, env });
+  onSpawned(started.pid);
   await started.line(/"ready":\s*true/, 60_000);
   const owner = JSON.parse(readFileSync(path.join(home, 'memd.lock.owner'), 'utf8')) as { pid: number };
   return { process: started, pid: owner.pid, socket: path.join(home, 'memd.sock') };

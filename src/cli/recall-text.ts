@@ -60,19 +60,20 @@ function answerLines(answer: RecalledJson, now: number): string[] {
   }
 }
 
-/** Where nobody says otherwise, a signer did: it was withdrawn, purged or decided, and an unsigned claim does not undo that. */
+/** What stands against it is no claim of this scope: a signer withdrew, purged or decided it, or it is one of another scope. */
 function isOneSide(claims: readonly ClaimJson[]): boolean {
   return new Set(claims.map(({ polarity, value, content }) => JSON.stringify([polarity, value ?? content]))).size === 1;
 }
 
 function whyParked(claims: readonly ClaimJson[]): string {
   if (!isOneSide(claims)) return 'has contradicting claims; none of them is served';
-  return 'is claimed against what a signer withdrew, purged or said; it is not served until a signer says so';
+  return 'is claimed and not served: a signer, or a claim of another scope, stands against it';
 }
 
 function wayOut(claims: readonly ClaimJson[], subject: string): string {
-  const where = isOneSide(claims) ? 'on the host that claims it' : 'on the host that was wrong';
-  return `  way out: ${where}, memctl retract ${subject}; or ask the operator`;
+  const [one] = claims;
+  const why = one !== undefined && isOneSide(claims) ? `memctl show ${shortId(one.id)} says what; ` : '';
+  return `  way out: ${why}on the host that was wrong, memctl retract ${subject}; or ask the operator`;
 }
 
 function whyPurged({ purged = [] }: RecalledJson): string[] {

@@ -61,7 +61,7 @@ describe('help', () => {
       }
     }
     expect(failed).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   test('memctl alone lists the commands and ends as a usage error', async () => {
     const { code, stdout, stderr } = await alpha.ctl();

@@ -111,9 +111,12 @@ describe("the journal of another host's, whose branch is damaged", () => {
     await beta.json('fetch');
     const before = readFileSync(file, 'utf8');
     damage(file);
+    // Else it may be back before anybody asks.
+    await alpha.stop();
     await beta.start();
     expect((await beta.json<Status>('status')).alarms).toMatchObject([{ kind: 'REF_DAMAGED' }]);
     expect(await beta.json('recall', 'lesson/n1')).toMatchObject({ status: 'served' });
+    await alpha.start();
     expect(await beta.json('fetch')).toMatchObject([{ state: 'up' }]);
     expect(readFileSync(file, 'utf8')).toHaveLength(before.length);
     expect((await beta.json<Status>('status')).alarms).toEqual([]);

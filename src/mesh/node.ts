@@ -132,22 +132,30 @@ export function isPeerOf(
   return host !== undefined && name !== self && host.status !== 'revoked';
 }
 
+/** What is known of a copy without looking at the disk. */
+type KnownOfCopy = Omit<DamagedCopy, 'branch'>;
+
 /**
- * What another copy of a log must have to take the place of ours. Where ours is another branch than the one that a signer
- * pinned, that is only what stands before it. Errors: `DISK_FAILED`.
+ * What is known to have been in a damaged copy. Where ours is another branch than the one that a signer pinned (`isCutByPin`),
+ * that is only what stands before it.
  */
-export function damagedCopy(node: MeshNode, log: string): DamagedCopy {
+function knownOf(node: MeshNode, log: string): KnownOfCopy & { readonly isCutByPin: boolean } {
   const tip = node.tip(log);
   const host = node.charter().hosts.get(log);
   if (tip !== undefined && host !== undefined) {
     const { upto, fault } = usableUpto(host, (seq) => node.linkAt(log, seq), tip.seq);
     const link = node.linkAt(log, upto);
-    if (fault !== undefined)
-      return { branch: '', good: link === undefined ? undefined : { seq: upto, link }, last: undefined };
+    const good = link === undefined ? undefined : { seq: upto, link };
+    if (fault !== undefined) return { good, last: undefined, isCutByPin: true };
   }
-  const branch = node.damage?.mayHoldMore(log) === true ? branchCommit(node.repository, log) : '';
-  const pins = host?.pins ?? [];
-  return { branch, good: tip, last: node.damage?.lastOf(log), pins };
+  return { good: tip, last: node.damage?.lastOf(log), pins: host?.pins ?? [], isCutByPin: false };
+}
+
+/** What another copy of a log must have to take the place of ours. Errors: `DISK_FAILED`. */
+export function damagedCopy(node: MeshNode, log: string): DamagedCopy {
+  const { isCutByPin, ...known } = knownOf(node, log);
+  const asks = !isCutByPin && node.damage?.mayHoldMore(log) === true;
+  return { ...known, branch: asks ? branchCommit(node.repository, log) : '' };
 }
 
 /** The node as the sync machine sees it. */
@@ -165,7 +173,7 @@ export function worldOf(node: MeshNode): World {
     tip: (log) => node.tip(log),
     linkAt: (log, seq) => node.linkAt(log, seq),
     isDamaged: (log) => node.damage?.of(log) === true,
-    heldUpto: (log) => heldUpto(damagedCopy(node, log)),
+    heldUpto: (log) => heldUpto(knownOf(node, log)),
     trust: () => node.trust(),
     ...(node.views === undefined
       ? {}

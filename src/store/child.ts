@@ -6,6 +6,7 @@
 
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import { childDeadlineMs, childOutputBytesMax, childPipesMs, childStderrBytesMax } from '../core/limits.ts';
 import { diskFullHint, OperatingError, printable, readOnlyHint, systemCode } from './errors.ts';
 
@@ -68,19 +69,8 @@ export interface RunningChild {
   kill(): void;
 }
 
-const signalNumbers: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGTERM: 15,
-  SIGXCPU: 24,
-};
 /** Signals that say what a child met, and not that somebody ended it. */
-const crashes: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGSEGV']);
+const crashes: ReadonlySet<string> = new Set(['SIGABRT', 'SIGIOT', 'SIGBUS', 'SIGSEGV', 'SIGFPE', 'SIGILL']);
 const running = new Set<RunningChild>();
 
 /** Ends every child that is still running; called when this process exits, so that none outlives it. */
@@ -128,7 +118,7 @@ export function startChild(request: ChildRequest): RunningChild {
     child.on('error', (error) => reject(startError(request, error)));
     child.on('close', (code, signal) => {
       if (late) reject(timeoutError(request, deadlineMs));
-      else resolve({ code: code ?? 128 + (signalNumbers[signal ?? ''] ?? 0), stderr: stderr() });
+      else resolve({ code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), stderr: stderr() });
     });
   }).finally(() => {
     clearTimeout(timer);
@@ -183,7 +173,7 @@ export async function runChild(request: ChildRequest): Promise<ChildResult> {
 
 /** True for the exit code of a child that was ended from outside: what it did until then says nothing about what it read. Pure. */
 export function wasKilled(code: number): boolean {
-  return Object.entries(signalNumbers).some(([name, number]) => code === 128 + number && !crashes.has(name));
+  return Object.entries(constants.signals).some(([name, number]) => code === 128 + number && !crashes.has(name));
 }
 
 /** The command as a person would read it; arguments that came from elsewhere cannot carry control characters. */

@@ -136,6 +136,7 @@ const damageCodes: ReadonlySet<OperatingCode> = new Set([
  */
 const damageSystemCodes: ReadonlySet<string> = new Set([
   'EIO',
+  'EBADMSG',
   'EUCLEAN',
   'EISDIR',
   'ENOTDIR',
@@ -153,9 +154,17 @@ export function isDamage(error: unknown): error is OperatingError {
   return damageCodes.has(error.code) || damageSystemCodes.has(systemCode(error.cause));
 }
 
+/** Errors of Linux that have no name in Node: no room in a quota, a checksum or a structure of the file system that is wrong. */
+const unnamed: ReadonlyMap<string, string> = new Map([
+  ['Unknown system error -122', 'EDQUOT'],
+  ['Unknown system error -74', 'EBADMSG'],
+  ['Unknown system error -117', 'EUCLEAN'],
+]);
+
 /** The system's error code (`ENOENT`…) of a thrown value, or ''. */
 export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return (process.platform === 'linux' && unnamed.get(code)) || code;
 }
 
 /** True while the disk takes nothing, and is sound otherwise: no room, or read-only. It goes on by itself afterwards. */

@@ -166,7 +166,9 @@ export function wrongBranch(
 export function cutOf(log: string, read: ReadLog): LogCut | undefined {
   const { bounds, extension, damage, held } = read;
   const { fault } = extension;
-  if (fault !== undefined) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
+  // Good lines may stand behind damage, whatever the last line before it is.
+  const isTold = fault !== undefined && (damage === undefined || mayHoldMore(fault));
+  if (isTold) return { log, seq: fault.seq, code: fault.code, detail: fault.detail, held };
   if (damage !== undefined) return { log, seq: held + 1, code: damage.code, detail: damage.message, held };
   return bounds.fault === undefined ? undefined : wrongBranch(log, { code: bounds.fault, upto: bounds.upto, held });
 }
@@ -175,7 +177,7 @@ export function cutOf(log: string, read: ReadLog): LogCut | undefined {
  * True where good lines may stand behind a cut: what could not be read, or not be understood. Behind the last line that a key
  * of the host signed there are none.
  */
-export function mayHoldMore({ code }: LogCut): boolean {
+export function mayHoldMore({ code }: Pick<LogCut, 'code'>): boolean {
   return code !== 'SIGNATURE' && code !== 'KEY_SPAN';
 }
 

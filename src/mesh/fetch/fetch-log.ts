@@ -63,7 +63,8 @@ export async function fetchLog(fetch: LogFetch): Promise<LogFetched> {
   } catch (error) {
     // REF_CHANGED: somebody moved the branch by hand; what we hold was verified, and the branch comes back with the peer's copy.
     if (!isDamage(error) && !isOperatingError(error, 'REF_CHANGED')) throw error;
-    await damage.recheck(log);
+    // What failed may as well have been a write of ours.
+    if (!(await damage.recheck(log)) && !isOperatingError(error, 'REF_CHANGED')) throw error;
   }
   return mendLog(fetch);
 }

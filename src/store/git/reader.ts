@@ -215,21 +215,28 @@ function packedSource(view: ObjectView, deadlineMs: number | undefined): PackedS
     catFile = undefined;
   };
   /** git ends at the first damaged object of a batch: halving finds it, and all others are still read. */
-  const read = async (oids: readonly string[], limits: ReadLimits): Promise<(ReadObject | ObjectFault)[]> => {
+  const read = async (
+    oids: readonly string[],
+    limits: ReadLimits,
+    again = false,
+  ): Promise<(ReadObject | ObjectFault)[]> => {
     catFile ??= startCatFile(view, deadlineMs);
     try {
       return await readPacked(catFile, oids, limits);
     } catch (error) {
       await close();
       if (!isGitDeath(error)) throw error;
-      restarts += 1;
-      if (oids.length <= 1 || restarts > restartsMax) return oids.map((oid) => fault('DAMAGED', oid, error.message));
+      if (!again) restarts += 1;
+      if (restarts > restartsMax) return oids.map((oid) => fault('DAMAGED', oid, error.message));
+      // Where memory is short git calls an object corrupt: damage is what it finds a second time.
+      if (oids.length <= 1)
+        return again ? oids.map((oid) => fault('DAMAGED', oid, error.message)) : read(oids, limits, true);
       const half = Math.ceil(oids.length / 2);
       return [...(await read(oids.slice(0, half), limits)), ...(await read(oids.slice(half), limits))];
     }
   };
   return {
-    read,
+    read: (oids, limits) => read(oids, limits),
     info: (oids) => (catFile ??= startCatFile(view, deadlineMs)).info(oids),
     close,
   };
@@ -237,11 +244,15 @@ function packedSource(view: ObjectView, deadlineMs: number | undefined): PackedS
 
 /**
  * git gave up by itself, or died of what it read (a pack on a bad disk is mapped memory that cannot be had). A child that
- * was killed says nothing about the objects.
+ * was killed, or that the machine had no room for, says nothing about the objects.
  */
 function isGitDeath(error: unknown): error is OperatingError {
-  return isOperatingError(error, 'CHILD_FAILED') && / exit code (?:128|134|135|139)\b/.test(error.message);
+  return isOperatingError(error, 'CHILD_FAILED') && endedByItself.test(error.message) && !noMachine.test(error.message);
 }
+
+/** 128: git says so itself; 134, 135, 139: it crashed. */
+const endedByItself = / exit code (?:128|134|135|139)\b/;
+const noMachine = /Cannot allocate memory|[Oo]ut of memory|unable to create thread|Too many open files/;
 
 /** Opens a reading session; call `close` when done. `deadlineMs` bounds the life of the git child, if one is needed. */
 export function openReader(view: ObjectView, options: { deadlineMs?: number } = {}): ObjectReader {

@@ -49,12 +49,19 @@ function readIfThere(file: string): Buffer | undefined {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
     const failure = diskError(error, 'read', file);
-    throw isDamage(failure) ? damaged(file, `cannot be read (${systemCode(error)})`, error) : failure;
+    throw isDamage(failure) ? unreadable(file, failure) : failure;
   }
 }
 
-function damaged(file: string, reason: string, cause?: unknown): OperatingError {
-  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: restoreHint, cause });
+function damaged(file: string, reason: string): OperatingError {
+  return new OperatingError('REF_DAMAGED', `${file} ${reason}`, { hint: restoreHint });
+}
+
+function unreadable(file: string, { cause, hint }: OperatingError): OperatingError {
+  const code = systemCode(cause);
+  const isForeign = code === 'EACCES' || code === 'EPERM';
+  const next = isForeign ? hint : restoreHint;
+  return new OperatingError('REF_DAMAGED', `${file} cannot be read (${code})`, { cause, hint: next });
 }
 
 function parseLoose(file: string, bytes: Buffer): string {

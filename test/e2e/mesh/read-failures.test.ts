@@ -38,7 +38,9 @@ const how = { meshId, purged: new Set<string>() };
 test.each([
   ['killed', 'kill -KILL $$'],
   ['ended from outside', 'kill -TERM $$'],
-  ['out of memory, and says so', 'echo "fatal: Out of memory" >&2; exit 1'],
+  ['asked to leave a core', 'kill -QUIT $$'],
+  ['out of memory, and says so', 'echo "fatal: packfile x cannot be mapped: Cannot allocate memory" >&2; exit 128'],
+  ['out of descriptors, and says so', 'echo "error: x: Too many open files" >&2; exit 128'],
 ])('git was %s: it is told, and nothing counts as the log', async (_, ends) => {
   const { node, host } = await packedLog();
   withGitThat(ends);

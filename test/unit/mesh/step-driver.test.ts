@@ -47,6 +47,26 @@ describe('a step machine that is driven', () => {
     expect(faults).toHaveLength(1);
   });
 
+  test('goes on when an event cannot be judged: it changes nothing, and the next one is done', () => {
+    const carried: string[] = [];
+    const faults: unknown[] = [];
+    const machine = counting(
+      (effect) => void carried.push(effect),
+      (error) => void faults.push(error),
+    );
+    const driver = createStepDriver({
+      ...machine,
+      step: (state, at, event) => {
+        if (event === 'bad') throw new Error('no');
+        return machine.step(state, at, event);
+      },
+    });
+    for (const event of ['one', 'bad', 'two']) driver.tell(event);
+    expect(carried).toEqual(['one', 'two']);
+    expect(driver.state()).toBe(2);
+    expect(faults).toHaveLength(1);
+  });
+
   test('takes events after it was stopped, and is told no time', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -76,6 +76,8 @@ describe('running a child', () => {
     ['KILL', true],
     ['TERM', true],
     ['HUP', true],
+    ['QUIT', true],
+    ['ALRM', true],
     ['BUS', false],
     ['SEGV', false],
     ['ABRT', false],

@@ -1,3 +1,4 @@
+import { getSystemErrorName } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import {
   diskError,
@@ -6,6 +7,7 @@ import {
   OperatingError,
   operatingCodes,
   printable,
+  systemCode,
 } from '../../../src/store/errors.ts';
 
 describe('operating errors', () => {
@@ -41,6 +43,17 @@ describe('operating errors', () => {
     expect(['EMFILE', 'ENFILE', 'ENOMEM', 'EINTR', 'ENOSPC'].filter((code) => isDamage(reading(code)))).toEqual([]);
     expect(isDamage(new Error('EIO'))).toBe(false);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'errors of Linux that Node has no name for are known by their number',
+    () => {
+      const codes = [-122, -74, -117].map((number) => {
+        const code = getSystemErrorName(number);
+        return systemCode(Object.assign(new Error(code), { code, errno: number }));
+      });
+      expect(codes).toEqual(['EDQUOT', 'EBADMSG', 'EUCLEAN']);
+    },
+  );
 
   test('every code is an upper-case word, so that scripts can match it', () => {
     for (const code of Object.keys(operatingCodes)) expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);

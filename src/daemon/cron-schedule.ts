@@ -1,7 +1,7 @@
 /**
  * Work on a cron schedule, by a clock that may be set or stand still meanwhile. What was missed runs once, whatever was
  * missed; a clock that is set back puts nothing off. The timer of node-cron goes through each missed time on its own, which
- * held memd up for hours where a machine without a battery for its clock got the right time, and waits for the time that it
+ * kept memd from answering where a machine without a battery for its clock got the right time, and waits for the time that it
  * had planned where a clock is set back.
  */
 import cron from 'node-cron';

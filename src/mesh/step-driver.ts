@@ -23,7 +23,7 @@ export interface StepMachine<State, Event, Effect> {
   readonly nextTime: (state: State) => number | undefined;
   readonly time: Event;
   readonly carry: (effect: Effect) => void;
-  /** Told of an effect that could not be carried out, or an event that could not be judged; the machine goes on with the others. */
+  /** Told of an effect that could not be carried out; the others are, and the machine goes on. */
   readonly onFault: (error: unknown) => void;
   /** Milliseconds on a clock that never runs backwards. */
   readonly clock?: () => number;
@@ -45,22 +45,21 @@ export function createStepDriver<State, Event, Effect>(
       onFault(error);
     }
   };
-  const take = (event: Event): void => {
-    try {
-      const done = step(state, clock(), event);
-      ({ state } = done);
-      for (const effect of done.effects) carryOut(effect);
-    } catch (error) {
-      onFault(error);
-    }
-  };
   const tell = (event: Event): void => {
     events.push(event);
     if (working) return;
     working = true;
-    for (let next = events.shift(); next !== undefined; next = events.shift()) take(next);
-    working = false;
-    setClock();
+    // A step that throws is a programmer error, and told as one; it must not leave a machine that takes nothing any more.
+    try {
+      for (let next = events.shift(); next !== undefined; next = events.shift()) {
+        const done = step(state, clock(), next);
+        ({ state } = done);
+        for (const effect of done.effects) carryOut(effect);
+      }
+    } finally {
+      working = false;
+      setClock();
+    }
   };
   const setClock = (): void => {
     clearTimeout(timer);

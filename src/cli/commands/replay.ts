@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { RecallJson, ReplayJson } from '../../daemon/api/api-types.ts';
 import type { Cli } from '../context.ts';
-import { shortId } from '../output.ts';
+import { headsText, shortId } from '../output.ts';
 import { describeRecall, exitOfRecall } from '../recall-text.ts';
 import { readTime, timeForms } from '../time.ts';
 
@@ -65,9 +65,8 @@ function requestOf({ at, host, subject, scope, index, audience }: Options): Opti
 /** Pure. */
 export function describeReplay(then: ReplayJson): string[] {
   const { host, at, heads, root, counts } = then;
-  const logs = Object.entries(heads).map(([log, { seq }]) => `${log}:${seq}`);
   return [
-    `${host} at ${at}: ${logs.join(' ') || 'no lines'}`,
+    `${host} at ${at}: ${headsText(heads) || 'no lines'}`,
     `  root ${shortId(root)}, ${verdict(then)}`,
     `  ${counts['events'] ?? 0} events: ${counts['served'] ?? 0} served, ${counts['parked'] ?? 0} parked`,
   ];

@@ -7,6 +7,7 @@ import { revokedText } from '../../mesh/ssh/ssh-login.ts';
 import { openHome } from '../../store/home/home.ts';
 import { readLockOwner } from '../../store/home/home-lock.ts';
 import { readKeys } from '../../store/home/keys.ts';
+import { isAlive } from '../../store/live-process.ts';
 import { fine, NotChecked, wrong, type Check, type Room } from './checks.ts';
 
 const home: Check = {
@@ -123,15 +124,6 @@ function lockPids(file: string): readonly number[] | undefined {
       .map((words) => Number(words[4]));
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

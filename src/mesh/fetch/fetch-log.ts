@@ -209,8 +209,10 @@ async function takeInPlace(
   const why = whyNotInPlace(copy, wholeCopy(taken.admission));
   if (why === 'shorter') return { lines: 0, ...(fault === undefined ? { mismatch: 'shorter' } : { fault }) };
   if (why === 'unknown') return { lines: 0, vain: true };
-  const wrong = why === 'other' ? `it has another line than we do` : notThePinned(node, log, lines);
-  if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq: good?.seq ?? 0, detail: wrong } };
+  const other = [good, copy.last].find((line) => line?.link !== undefined && lines[line.seq - 1]?.link !== line.link);
+  const seq = other?.seq ?? good?.seq ?? 0;
+  const wrong = why === 'other' ? `it has another line ${seq} than we do` : notThePinned(node, log, lines);
+  if (wrong !== undefined) return { lines: 0, fault: { code: 'NOT_EXTENSION', seq, detail: wrong } };
   const { kept, clean } = await keep(fetch, taken, 'pack');
   // A damaged file of an object hides the good copy in the pack.
   await removePackedFiles(node.repository);

@@ -1,5 +1,5 @@
 /** A copy that is damaged, or only could not be read, is not replaced by one that holds less than it did. */
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Line } from '../../../src/core/line.ts';
 import type { DamagedCopy } from '../../../src/core/sync/replace-copy.ts';
 import type { MeshNode } from '../../../src/mesh/node.ts';
@@ -53,46 +53,40 @@ function damaged(node: TestNode, last: DamagedCopy['last'], mayHoldMore = true):
 
 const branchOf = (node: TestNode): string | null => readRef(node.repository, logRef('alpha'));
 
-// The own log goes another way than that of somebody else; the rule is the same.
-test.each(['alpha', 'beta'])(
-  '%s: five lines were there, two can be read, and a peer has four: nothing is given up',
-  async (name) => {
-    const [ours, peer] = [await startNode(name), await startNode('gamma')];
-    introduce(ours, peer);
-    const oids = await write(ours, 5);
-    know(ours, 2, oids[4] ?? '');
-    know(peer, 4, (await write(peer, 4))[3] ?? '');
-    // The last line was written a moment ago, and not noted yet.
-    const peers = damaged(ours, { oid: oids[3] ?? '', seq: 4, link: lines[3]?.link });
-    await peers.cycle({ only: ['gamma'] });
-    expect(branchOf(ours)).toBe(oids[4]);
-  },
-);
-
-test.each(['alpha', 'beta'])('%s: a peer that has all of it, or more, gives it back', async (name) => {
+/** Five lines are here, of which two can be read; the last was written a moment ago, and is not noted yet. The peer has `theirs`. */
+async function meet(
+  name: string,
+  theirs: number,
+  mayHoldMore = true,
+): Promise<{ ours: TestNode; peers: Peers; held: string | undefined; offered: string | undefined }> {
   const [ours, peer] = [await startNode(name), await startNode('gamma')];
   introduce(ours, peer);
   const oids = await write(ours, 5);
   know(ours, 2, oids[4] ?? '');
-  const theirs = await write(peer, 6);
-  know(peer, 6, theirs[5] ?? '');
-  const peers = damaged(ours, { oid: oids[3] ?? '', seq: 4, link: lines[3]?.link });
-  expect(await peers.cycle({ only: ['gamma'] })).toMatchObject([{ state: 'up' }]);
-  expect(branchOf(ours)).toBe(theirs[5]);
-  expect(ours.tips.get('alpha')?.seq).toBe(6);
-});
+  const offered = (await write(peer, theirs)).at(-1);
+  know(peer, theirs, offered ?? '');
+  const last = { oid: oids[3] ?? '', seq: 4, link: lines[3]?.link };
+  return { ours, peers: damaged(ours, last, mayHoldMore), held: oids[4], offered };
+}
 
-test.each(['alpha', 'beta'])(
-  '%s: where nothing good stands behind the cut, what was last seen is enough',
-  async (name) => {
-    const [ours, peer] = [await startNode(name), await startNode('gamma')];
-    introduce(ours, peer);
-    const oids = await write(ours, 5);
-    know(ours, 2, oids[4] ?? '');
-    const theirs = await write(peer, 4);
-    know(peer, 4, theirs[3] ?? '');
-    const peers = damaged(ours, { oid: oids[3] ?? '', seq: 4, link: lines[3]?.link }, false);
+// The own log goes another way than that of somebody else; the rule is the same.
+describe.each(['alpha', 'beta'])("alpha's log on %s", (name) => {
+  test('a peer has four lines: nothing is given up', async () => {
+    const { ours, peers, held } = await meet(name, 4);
+    await peers.cycle({ only: ['gamma'] });
+    expect(branchOf(ours)).toBe(held);
+  });
+
+  test('a peer that has all of it, or more, gives it back', async () => {
+    const { ours, peers, offered } = await meet(name, 6);
     expect(await peers.cycle({ only: ['gamma'] })).toMatchObject([{ state: 'up' }]);
-    expect(branchOf(ours)).toBe(theirs[3]);
-  },
-);
+    expect(branchOf(ours)).toBe(offered);
+    expect(ours.tips.get('alpha')?.seq).toBe(6);
+  });
+
+  test('where nothing good stands behind the cut, what was last seen is enough', async () => {
+    const { ours, peers, offered } = await meet(name, 4, false);
+    expect(await peers.cycle({ only: ['gamma'] })).toMatchObject([{ state: 'up' }]);
+    expect(branchOf(ours)).toBe(offered);
+  });
+});
